@@ -1,0 +1,72 @@
+# Needs only make and Python; everything else goes into .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+JOBS   ?= 2
+ARGS   ?=
+
+# The library is written for one thread per process, and the tests run JOBS processes.
+export OMP_NUM_THREADS ?= 1
+
+BIN   := $(VENV)/bin
+PIP   := $(BIN)/python -m pip --disable-pip-version-check
+FULL  := $(VENV)/.installed-full
+LIGHT := $(VENV)/.installed-light
+# A full environment serves the demo too.
+DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint format bench clean distclean
+
+help: ## show this list
+	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+venv: $(FULL) ## create .venv with everything for development
+
+demo: $(DEMO) ## run examples/quickstart.py in a light environment
+	$(BIN)/python examples/quickstart.py $(ARGS)
+
+test: $(FULL) ## run all tests (ARGS go to pytest)
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+lint: $(FULL) ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(FULL) ## rewrite the code in the checked format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(FULL) ## run the benchmarks (ARGS go to the runner)
+	$(BIN)/python -m heat_plugins.benchmarks bench $(ARGS)
+
+clean: ## delete caches and builds, keep .venv
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find heat_plugins tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean ## delete .venv too
+	rm -rf $(VENV)
+
+# PyTorch comes first and by itself: once the tested release is there, no later requirement
+# makes pip choose another build of it. Which build that is, pip's own settings decide.
+$(FULL): EXTRAS := dev,plot,benchmarks,ax
+$(LIGHT): EXTRAS := plot,benchmarks
+$(FULL) $(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $@
+
+$(BIN)/pip:
+	@command -v $(PYTHON) >/dev/null || { \
+	    echo "error: '$(PYTHON)' was not found; name a Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "error: Python 3.11 or newer is needed, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1); name another: make PYTHON=/path/to/python3" >&2; \
+	    exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "error: '$(PYTHON)' cannot create virtual environments with pip; install its venv package (on Debian and Ubuntu: apt install python3-venv)" >&2; \
+	    exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,1 @@
+"""Comparison problems, and what is measured on them."""

@@ -1,0 +1,182 @@
+"""Where the next point may lie: the space, cut to a region, with some columns held.
+
+Notation
+    ===========  =====================================================================
+    centre       (d,) the point the region is drawn around
+    radius       how many discrete columns may differ from the centre (Hamming distance)
+    half_width   how far a numeric column may be from the centre, in [0, 1]
+    held         columns whose value is given from outside and never changes
+    ===========  =====================================================================
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.space import Array, Space
+
+__all__ = ["Domain", "Region"]
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A Hamming ball on the discrete columns times a box on the numeric ones."""
+
+    centre: Array
+    radius: int
+    half_width: float
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The set of points that a search may visit.
+
+    Args:
+        space: All points.
+        region: The part around a centre to stay in; None for everywhere.
+        held: Coordinates that are given, by column.
+    """
+
+    space: Space
+    region: Region | None = None
+    held: Mapping[int, float] = field(default_factory=dict)
+
+    @cached_property
+    def free(self) -> NDArray[np.int64]:
+        """The columns that can change."""
+        varies = (self.space.n_levels > 1) & ~np.isin(np.arange(len(self.space)), [*self.held])
+        return np.flatnonzero(varies)
+
+    @cached_property
+    def free_discrete(self) -> NDArray[np.int64]:
+        """The free columns of codes."""
+        return self.free[self.space.is_discrete[self.free]]
+
+    @cached_property
+    def free_numeric(self) -> NDArray[np.int64]:
+        """The free columns of numbers."""
+        return self.free[~self.space.is_discrete[self.free]]
+
+    @cached_property
+    def free_continuous(self) -> NDArray[np.int64]:
+        """The free columns of numbers without a grid."""
+        return self.free[np.isinf(self.space.n_levels[self.free])]
+
+    @cached_property
+    def centre(self) -> Array | None:
+        """The centre of the region, with the held columns as they are held."""
+        return None if self.region is None else self.hold(self.region.centre[None])[0]
+
+    @cached_property
+    def size(self) -> float:
+        """How many points there are when the region is left out of account."""
+        return math.prod(
+            int(n) if np.isfinite(n) else math.inf for n in self.space.n_levels[self.free]
+        )
+
+    def hold(self, points: Array) -> Array:
+        """Set the held columns of points (n, d)."""
+        if not self.held:
+            return points
+        points = points.copy()
+        points[:, list(self.held)] = list(self.held.values())
+        return points
+
+    def bounds(self, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return the lowest and highest coordinates of numeric columns."""
+        if self.centre is None or self.region is None:
+            return np.zeros(len(columns)), np.ones(len(columns))
+        middle = self.centre[columns]
+        reach = self.region.half_width
+        return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+
+    def contains(self, points: Array) -> NDArray[np.bool_]:
+        """(n,) whether points (n, d) lie in the region."""
+        if self.centre is None or self.region is None:
+            return np.ones(len(points), dtype=bool)
+        differs = points[:, self.free_discrete] != self.centre[self.free_discrete]
+        away = np.abs(points[:, self.free_numeric] - self.centre[self.free_numeric])
+        inside = differs.sum(axis=1) <= self.region.radius
+        # Half a unit in the last place decides nothing: allow for rounding on a grid.
+        return inside & np.all(away <= self.region.half_width + 1e-9, axis=1)
+
+    def project(self, points: Array, rng: np.random.Generator) -> Array:
+        """Bring points (n, d) into the domain, changing as little as that takes.
+
+        Where too many codes differ from the centre, randomly chosen ones go back to it.
+        Numbers are clipped to the box and moved to their grid.
+        """
+        points = self.hold(points)
+        if self.centre is not None and self.region is not None:
+            columns = self.free_discrete
+            differs = points[:, columns] != self.centre[columns]
+            far = np.flatnonzero(differs.sum(axis=1) > self.region.radius)
+            if len(far):
+                # Random ranks among the differing columns; the first `radius` may stay.
+                ranks = np.where(differs[far], rng.random((len(far), len(columns))), 2.0)
+                limit = np.partition(ranks, self.region.radius - 1, axis=1)
+                stays = ranks <= limit[:, [self.region.radius - 1]]
+                rows = far[:, None]
+                points[rows, columns] = np.where(
+                    stays, points[rows, columns], self.centre[columns]
+                )
+        if len(self.free_numeric):
+            low, high = self.bounds(self.free_numeric)
+            points[:, self.free_numeric] = np.clip(points[:, self.free_numeric], low, high)
+            points = self.space.snap(points)
+        return points
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
+        points = self.hold(self.space.sample(n, rng))
+        if self.centre is None or self.region is None:
+            return points
+        columns = self.free_discrete
+        if len(columns):
+            changes = rng.integers(1, self.region.radius + 1, size=(n, 1))
+            keep = rng.random((n, len(columns))) >= changes / len(columns)
+            points[:, columns] = np.where(keep, self.centre[columns], points[:, columns])
+        low, high = self.bounds(self.free_numeric)
+        points[:, self.free_numeric] = low + points[:, self.free_numeric] * (high - low)
+        return self.project(points, rng)
+
+    def enumerate(self) -> Array:
+        """Return every point (N, d) of a finite domain, its region left out of account."""
+        levels = [
+            self.space.parameters[i].levels() if i in set(self.free) else [0.0]
+            for i in range(len(self.space))
+        ]
+        return self.hold(np.array(list(itertools.product(*levels)), dtype=float))
+
+    @cached_property
+    def _code_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Column and shift of every single change of a code."""
+        others = (self.space.n_levels[self.free_discrete] - 1).astype(np.int64)
+        columns = np.repeat(self.free_discrete, others)
+        shifts = np.concatenate([np.arange(1, k + 1) for k in others] or [np.zeros(0, np.int64)])
+        return columns, shifts
+
+    def neighbours(self, point: Array) -> Array:
+        """Return all points (N, d) that differ from ``point`` in one column.
+
+        Every other code of a discrete column; for a number, steps of many lengths.
+        """
+        columns, shifts = self._code_changes
+        changed = np.repeat(point[None], len(columns), axis=0)
+        n_levels = self.space.n_levels[columns]
+        changed[np.arange(len(columns)), columns] = (point[columns] + shifts) % n_levels
+        blocks = [changed]
+        for column in self.free_numeric:
+            places = self.space.parameters[column].nearby(float(point[column]))
+            block = np.repeat(point[None], len(places), axis=0)
+            block[:, column] = places
+            blocks.append(block)
+        found = np.concatenate(blocks)
+        return found[self.contains(found)]

@@ -1,0 +1,244 @@
+"""Maximise any batch function over the points of a domain.
+
+A genetic algorithm finds good regions, an exhaustive ascent over all single changes
+finishes its best few, and a gradient climbs the continuous columns in between. Everything
+works on whole populations: a Python loop runs over generations, never over points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from heat_plugins.core.domain import Domain
+from heat_plugins.core.seen import PointSet
+from heat_plugins.space import Array
+
+__all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
+
+
+class BatchFunction(Protocol):
+    """What is maximised: values of many points, and a gradient at one."""
+
+    def __call__(self, points: Array) -> Array:
+        """Return values (n,) at points (n, d)."""
+
+    def value_and_gradient(self, point: Array, columns: NDArray[np.int64]) -> tuple[float, Array]:
+        """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
+
+
+@dataclass(frozen=True)
+class SearchBudget:
+    """How much work one search may do.
+
+    Args:
+        population: Points in a generation.
+        generations: Rounds of crossover and mutation.
+        parents: The best points, which survive and have the children.
+        ascents: The best few different points that the ascent starts from.
+        ascent_steps: Longest way of the ascent, in single changes.
+        enumerate_up_to: Finite domains up to this size are searched completely instead.
+    """
+
+    population: int = 100
+    generations: int = 10
+    parents: int = 30
+    ascents: int = 4
+    ascent_steps: int = 30
+    enumerate_up_to: int = 2000
+
+
+def maximise(
+    function: BatchFunction,
+    domain: Domain,
+    avoid: PointSet,
+    starts: Array,
+    rng: np.random.Generator,
+    budget: SearchBudget,
+) -> Array | None:
+    """Return the best point (d,) found, or None where every point met is to be avoided.
+
+    Args:
+        function: What to maximise.
+        domain: Where to look.
+        avoid: Points that must not be returned.
+        starts: (p, d) points worth varying, for instance the best ones observed.
+        rng: Source of randomness.
+        budget: How much work to do.
+    """
+
+    def score(points: Array) -> Array:
+        values = function(points)
+        # Inside the search, not after it: the population must not gather on old points.
+        return np.where(avoid.contains(points), -np.inf, values)
+
+    if domain.size <= budget.enumerate_up_to:
+        points = domain.enumerate()
+        inside = domain.contains(points)
+        # A region without a new point is left rather than searched again.
+        for candidates in (points[inside], points[~inside]):
+            if len(candidates):
+                values = score(candidates)
+                if np.max(values) > -np.inf:
+                    return candidates[np.argmax(values)]
+        return None
+
+    points, values = _evolve(score, domain, starts, rng, budget)
+    top = _best_different(points, values, budget.ascents)
+    points, values = points[top], values[top]
+    if len(domain.free_continuous):
+        points, values = _climb(function, score, domain, points, values)
+    points, values = _ascend(score, domain, points, values, budget.ascent_steps)
+    if len(domain.free_continuous):
+        points, values = _climb(function, score, domain, points, values)
+    best = np.argmax(values)
+    return points[best] if values[best] > -np.inf else None
+
+
+def _evolve(
+    score: Callable[[Array], Array],
+    domain: Domain,
+    starts: Array,
+    rng: np.random.Generator,
+    budget: SearchBudget,
+) -> tuple[Array, Array]:
+    """Run the genetic algorithm; return the last population, the best of all among it."""
+    size = budget.population
+    varied = _mutate(starts[rng.integers(len(starts), size=size // 2)], domain, 1.0, rng)
+    points = np.concatenate([starts, varied, domain.sample(size - size // 2, rng)])
+    points = domain.project(points, rng)
+    values = score(points)
+    for _ in range(budget.generations):
+        best = np.argsort(-values, kind="stable")[: budget.parents]
+        parents, kept = points[best], values[best]
+        mothers, fathers = rng.integers(len(parents), size=(2, size))
+        from_mother = rng.random((size, points.shape[1])) < 0.5
+        children = np.where(from_mother, parents[mothers], parents[fathers])
+        children = domain.project(_mutate(children, domain, 0.5, rng), rng)
+        points = np.concatenate([parents, children])
+        values = np.concatenate([kept, score(children)])
+    return points, values
+
+
+def _mutate(
+    points: Array, domain: Domain, extra_changes: float, rng: np.random.Generator
+) -> Array:
+    """Change one free column of each point, and ``extra_changes`` more on average.
+
+    A code becomes any other one; a number moves by a step of a random size.
+    """
+    n, columns = len(points), domain.free
+    if not len(columns):
+        return points
+    chosen = rng.random((n, len(columns))) < extra_changes / len(columns)
+    chosen[np.arange(n), rng.integers(len(columns), size=n)] = True
+    is_code = domain.space.is_discrete[columns]
+    old = points[:, columns]
+    new = old.copy()
+    n_levels = domain.space.n_levels[columns[is_code]]
+    shifts = 1 + np.floor(rng.random((n, len(n_levels))) * (n_levels - 1))
+    new[:, is_code] = (old[:, is_code] + shifts) % n_levels
+    n_numbers = int((~is_code).sum())
+    if n_numbers:
+        sizes = 10.0 ** rng.uniform(-2.0, -0.3, size=(n, n_numbers))
+        new[:, ~is_code] = old[:, ~is_code] + sizes * rng.standard_normal((n, n_numbers))
+    mutated = points.copy()
+    mutated[:, columns] = np.where(chosen, new, old)
+    return mutated
+
+
+def _best_different(points: Array, values: Array, n: int) -> list[int]:
+    """Return the rows of the ``n`` best points that are not copies of each other."""
+    rows: list[int] = []
+    for row in np.argsort(-values, kind="stable"):
+        if len(rows) == n:
+            break
+        if not any(np.array_equal(points[row], points[other]) for other in rows):
+            rows.append(int(row))
+    return rows
+
+
+def _ascend(
+    score: Callable[[Array], Array], domain: Domain, points: Array, values: Array, steps: int
+) -> tuple[Array, Array]:
+    """Move each point to its best neighbour until none is better."""
+    points, values = points.copy(), values.copy()
+    climbing = list(range(len(points)))
+    for _ in range(steps):
+        groups = [domain.neighbours(points[i]) for i in climbing]
+        ends = np.cumsum([len(group) for group in groups])
+        if not len(ends) or ends[-1] == 0:
+            break
+        scores = np.split(score(np.concatenate(groups)), ends[:-1])
+        still_climbing = []
+        for i, group, group_scores in zip(climbing, groups, scores, strict=True):
+            if len(group) and np.max(group_scores) > values[i]:
+                best = np.argmax(group_scores)
+                points[i], values[i] = group[best], group_scores[best]
+                still_climbing.append(i)
+        climbing = still_climbing
+    return points, values
+
+
+def _climb(
+    function: BatchFunction,
+    score: Callable[[Array], Array],
+    domain: Domain,
+    points: Array,
+    values: Array,
+) -> tuple[Array, Array]:
+    """Move the continuous columns of each point along the gradient, inside the box."""
+    columns = domain.free_continuous
+    low, high = domain.bounds(columns)
+    points, values = points.copy(), values.copy()
+    for i in range(len(points)):
+
+        def minus(place: Array, base: Array = points[i]) -> tuple[float, Array]:
+            moved = base.copy()
+            moved[columns] = place
+            value, gradient = function.value_and_gradient(moved, columns)
+            return -value, -gradient
+
+        result = optimize.minimize(
+            minus,
+            points[i, columns],
+            jac=True,
+            method="L-BFGS-B",
+            bounds=list(zip(low, high, strict=True)),
+            options={"maxiter": 30},
+        )
+        moved = points[i].copy()
+        moved[columns] = np.clip(result.x, low, high)
+        value = score(moved[None])[0]
+        if value > values[i]:
+            points[i], values[i] = moved, value
+    return points, values
+
+
+def unseen_point(domain: Domain, avoid: PointSet, rng: np.random.Generator) -> Array | None:
+    """Return any point of the domain that is not to be avoided; None if there is none.
+
+    Random points first; then, because at most ``len(avoid)`` points can be in the way, the
+    points in counting order from a random start, of which one more than that is enough.
+    """
+    candidates = domain.sample(200, rng)
+    fresh = np.flatnonzero(~avoid.contains(candidates))
+    if len(fresh):
+        return candidates[fresh[0]]
+    if not np.isfinite(domain.size):
+        return None  # a continuous space: the caller's random points cannot all be old
+    n_candidates = int(min(domain.size, len(avoid) + 1))
+    first = int(rng.integers(min(int(domain.size), 2**62)))
+    remainders = [(first + offset) % int(domain.size) for offset in range(n_candidates)]
+    points = np.repeat(candidates[:1], n_candidates, axis=0)
+    for column in domain.free:
+        levels = domain.space.parameters[column].levels()
+        points[:, column] = levels[[remainder % len(levels) for remainder in remainders]]
+        remainders = [remainder // len(levels) for remainder in remainders]
+    fresh = np.flatnonzero(~avoid.contains(points))
+    return points[fresh[0]] if len(fresh) else None

@@ -1,0 +1,251 @@
+"""``HeatSampler``: the door through which Optuna asks the core for points."""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from heat_plugins.core.seen import PointSet
+from heat_plugins.core.suggest import FitMemo, Settings, suggest
+from heat_plugins.core.threads import one_blas_thread
+from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.optuna.history import REGION_KEY, StudyReader
+
+__all__ = ["HeatSampler"]
+
+# Below Optuna's own root, so that optuna.logging.set_verbosity and its handlers apply.
+_logger = optuna.logging.get_logger("optuna.heat_plugins")
+
+
+class HeatSampler(BaseSampler):
+    """Bayesian optimisation with heat kernels, for categorical and mixed search spaces.
+
+    A Gaussian process whose kernel is the heat kernel on the graph of choices (times an RBF
+    kernel on numbers) is fitted to the finished trials; a genetic algorithm maximises the
+    log expected improvement inside a trust region around the best trial. See Doumont et
+    al., "Omnipresent Yet Overlooked: Heat Kernels in Combinatorial Bayesian Optimization",
+    NeurIPS 2025.
+
+    No point is proposed twice while an unseen one exists. Once every point of a finite space
+    has been tried, a study of a deterministic objective is stopped; otherwise points are
+    repeated, since another value of a noisy objective is worth having.
+
+    Example:
+        .. code-block:: python
+
+            study = optuna.create_study(sampler=HeatSampler())
+            study.optimize(objective, n_trials=100)
+
+    Args:
+        seed: Seed for everything random. The same seed gives the same trials, in any process
+            and after resuming a stored study. None for a new one each time.
+        n_startup_trials: Number of finished trials before the model is used.
+        deterministic_objective: Whether the objective returns the same value for the same
+            parameters every time. The model then fits the values closely.
+        independent_sampler: Sampler for the start-up trials and for parameters outside the
+            common search space. By default random values, different points at start-up.
+        warn_independent_sampling: Whether to warn, once for each parameter, that a value came
+            from the independent sampler although the model was ready.
+        trust_region: Whether to search around the best trial, at a distance that adapts to
+            successes and failures, rather than everywhere.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        deterministic_objective: bool = False,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        trust_region: bool = True,
+    ) -> None:
+        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
+        if not isinstance(n_startup_trials, (int, np.integer)) or n_startup_trials < 0:
+            raise ValueError(
+                f"n_startup_trials must be a non-negative integer, got {n_startup_trials!r}"
+            )
+        self._seed = _fresh_seed() if seed is None else int(seed)
+        self._settings = Settings(
+            n_startup_trials=int(n_startup_trials),
+            deterministic=deterministic_objective,
+            trust_region=TrustRegionRules() if trust_region else None,
+        )
+        self._independent_sampler = independent_sampler
+        self._warn_independent_sampling = warn_independent_sampling
+        self._warned_parameters: set[str] = set()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop what only saves time; the history of the study has all that matters."""
+        self._lock = threading.RLock()
+        self._intersection = IntersectionSearchSpace()
+        self._reader: StudyReader | None = None
+        self._memo = FitMemo()
+        self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock, which cannot be pickled, and what can be made again."""
+        forgotten = ("_lock", "_intersection", "_reader", "_memo", "_asked")
+        return {name: value for name, value in vars(self).items() if name not in forgotten}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the settings and begin with nothing remembered."""
+        vars(self).update(state)
+        self._forget()
+
+    def reseed_rng(self) -> None:
+        """Draw a new seed."""
+        self._seed = _fresh_seed()
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Return the parameters that all finished trials have in common."""
+        with self._lock:
+            common = self._intersection.calculate(study)
+        # Optuna itself gives single-valued parameters their value.
+        return {name: dist for name, dist in common.items() if not dist.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return the values of the next point."""
+        self._raise_error_if_multi_objective(study)
+        if not search_space:
+            return {}
+        # One at a time: the next thread must know of the point that this one chooses.
+        with self._lock:
+            reader = self._reader_for(search_space)
+            history = reader.read(
+                study.get_trials(deepcopy=False), study.direction, trial, self._asked
+            )
+            is_startup = len(history.points) < self._settings.n_startup_trials
+            if is_startup and self._independent_sampler is not None:
+                return {}
+            held = reader.held(trial)
+            with one_blas_thread():
+                suggestion = suggest(
+                    reader.space, history, self._settings, self._rng(trial), held, self._memo
+                )
+            params = reader.space.decode(suggestion.point)
+            self._asked[trial._trial_id] = params
+        # A point that was partly given says nothing about the region it did not choose.
+        if self._settings.trust_region is not None and not held:
+            if suggestion.asked_from != NO_REGION:
+                study._storage.set_trial_system_attr(
+                    trial._trial_id, REGION_KEY, suggestion.asked_from
+                )
+        return params
+
+    def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
+        if self._reader is None or self._reader.search_space != search_space:
+            self._reader = StudyReader(search_space)
+            self._memo = FitMemo()
+        return self._reader
+
+    def _rng(self, trial: FrozenTrial, purpose: str = "") -> np.random.Generator:
+        """Derive randomness from the seed and the trial, so that no state has to be kept."""
+        return np.random.default_rng([self._seed, trial.number, zlib.crc32(purpose.encode())])
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """Return the value of a parameter that is not part of the relative search space."""
+        self._raise_error_if_multi_objective(study)
+        self._warn_of_independent_sampling(study, trial, param_name)
+        sampler = self._independent_sampler
+        if sampler is None:
+            sampler = RandomSampler(seed=int(self._rng(trial, param_name).integers(2**32)))
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _warn_of_independent_sampling(
+        self, study: Study, trial: FrozenTrial, param_name: str
+    ) -> None:
+        if not self._warn_independent_sampling or param_name in self._warned_parameters:
+            return
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if len(complete) < max(self._settings.n_startup_trials, 1):
+            return
+        self._warned_parameters.add(param_name)
+        _logger.warning(
+            f"The parameter '{param_name}' in trial#{trial.number} is sampled independently, "
+            "not by the model of `HeatSampler`, because not all finished trials have it with "
+            "the same distribution. This is said once for each parameter; set "
+            "`warn_independent_sampling=False` to silence it."
+        )
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Let the independent sampler prepare itself."""
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """Forget the pending point; stop the study when nothing is left to try."""
+        with self._lock:
+            self._asked.pop(trial._trial_id, None)
+            exhausted = self._settings.deterministic and self._is_exhausted(study, trial)
+        if exhausted:
+            self._stop(study)
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
+
+    def _is_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
+        """Whether every point has been tried, the trial that just ends included."""
+        reader = self._reader
+        if reader is None:
+            return False
+        trials = study.get_trials(deepcopy=False)
+        if not reader.space.size <= len(trials):
+            return False
+        if any(_has_other_parameters(other, reader) for other in trials):
+            return False  # the model sees a part of the parameters; others remain to be tried
+        history = reader.read(trials, study.direction, trial, self._asked)
+        own = np.array([reader.space.encode(trial.params)])
+        tried = np.concatenate([history.points, history.pending, history.others, own])
+        return len(PointSet(tried)) >= reader.space.size
+
+    def _stop(self, study: Study) -> None:
+        _logger.warning(
+            "Every point of the search space has been tried: `HeatSampler` stops the study, "
+            "because repeating a deterministic objective gives nothing new."
+        )
+        try:
+            study.stop()
+        except RuntimeError:  # asked and told by hand: there is no loop to stop
+            _logger.info("The study is not in `optimize`, so further trials repeat points.")
+
+
+def _has_other_parameters(trial: FrozenTrial, reader: StudyReader) -> bool:
+    """Whether a trial has parameters that vary but are not in the reader's space."""
+    mine = {name for name, dist in trial.distributions.items() if not dist.single()}
+    if trial.state == TrialState.WAITING:
+        return False
+    return bool(mine != set(reader.space.names)) and trial.state != TrialState.RUNNING
+
+
+def _fresh_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
