@@ -17,8 +17,10 @@ their trials into mappings ``{name: value}``; everything after that happens on p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -35,38 +37,54 @@ class ChoiceIndex:
 
     ``1``, ``1.0`` and ``True`` are equal in Python but may be three choices, NaN is not
     even equal to itself, and a choice need not be hashable. So a value is looked up by
-    type and value first, by identity or plain equality only where that finds nothing.
+    type and value first, by plain equality only where that finds nothing.
     """
 
     def __init__(self, choices: Sequence[Any]) -> None:
-        """Index ``choices`` by type and value, as far as they can be hashed."""
+        """Index those of ``choices`` that plain Python values make up."""
         self._choices = choices
-        self._by_type: dict[tuple[type, Any], int] = {}
+        self._by_key: dict[Hashable, int] = {}
         for position, choice in enumerate(choices):
-            key = self._key(choice)
+            key = _exact_key(choice)
             if key is not None:
-                self._by_type.setdefault(key, position)
-
-    @staticmethod
-    def _key(value: Any) -> tuple[type, Any] | None:
-        if isinstance(value, float) and math.isnan(value):
-            return (float, "nan")  # cannot clash: a float never equals a string
-        try:
-            hash(value)
-        except TypeError:
-            return None
-        return (type(value), value)
+                self._by_key.setdefault(key, position)
 
     def find(self, value: Any) -> int | None:
-        """Return the position of ``value``, or None where it is not a choice."""
-        key = self._key(value)
-        if key is not None and key in self._by_type:
-            return self._by_type[key]
-        # An unhashable choice, or an equal value of another type (a NumPy scalar, say).
-        for position, choice in enumerate(self._choices):
-            if choice is value or _equal(choice, value):
-                return position
+        """Return the first position of ``value``, or None where it is not a choice."""
+        key = _exact_key(value)
+        if key is not None and key in self._by_key:
+            return self._by_key[key]
+        # An object of some class; failing that, an equal value of another type.
+        for same in (_same, _equal):
+            for position, choice in enumerate(self._choices):
+                if same(choice, value):
+                    return position
         return None
+
+
+def _exact_key(value: Any) -> Hashable | None:
+    """Return what only the same value of the same type has; None for objects of classes.
+
+    Foreign ``__hash__`` and ``__eq__`` may do anything, so no object gets near a dict.
+    """
+    if isinstance(value, np.bool_ | np.number | np.str_):
+        value = value.item()
+    kind = type(value)
+    if kind is float and math.isnan(value):
+        return (float, "nan")  # cannot clash: a float never equals a string
+    if kind in (type(None), bool, int, float, complex, str, bytes):
+        return (kind, value)
+    if kind in (tuple, list):
+        keys = [_exact_key(item) for item in value]
+        return None if None in keys else (kind, tuple(keys))
+    if kind is dict:
+        pairs = [(_exact_key(name), _exact_key(item)) for name, item in value.items()]
+        return None if any(None in pair for pair in pairs) else (dict, frozenset(pairs))
+    return None
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left is right or (type(left) is type(right) and _equal(left, right))
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -98,7 +116,7 @@ class _Choices:
         return len(self.choices)
 
     def encode(self, value: Any) -> float:
-        """Return the code of ``value``."""
+        """Return the code of ``value``, the first one if it is listed more than once."""
         position = self._index.find(value)
         if position is None:
             raise ValueError(
@@ -112,7 +130,8 @@ class _Choices:
 
     def snap(self, coordinates: Array) -> Array:
         """Move any number to the nearest code."""
-        return np.clip(np.rint(coordinates), 0, len(self.choices) - 1)
+        codes: Array = np.clip(np.rint(coordinates), 0, len(self.choices) - 1)
+        return codes
 
     def levels(self) -> Array:
         """Return all codes."""
@@ -120,7 +139,9 @@ class _Choices:
 
     def nearby(self, coordinate: float) -> Array:
         """Return the codes other than ``coordinate``."""
-        return self.levels()[self.levels() != coordinate]
+        codes = self.levels()
+        others: Array = codes[codes != coordinate]
+        return others
 
     def spread(self, uniform: Array) -> Array:
         """Turn uniform numbers in [0, 1) into equally likely codes."""
@@ -139,7 +160,12 @@ class Ordinal(_Choices):
 
 @dataclass(frozen=True)
 class _Numeric:
-    """A parameter on a number line, seen by the core as its place in [0, 1]."""
+    """A parameter on a number line, seen by the core as its place in [0, 1].
+
+    Values on a grid are ``low + k * step``. Each has one place, the same bits whichever
+    way it was come by, so that points can be compared: exact for grids of up to 2^52
+    values, on a log scale up to about 1e13.
+    """
 
     name: str
     low: float
@@ -148,78 +174,108 @@ class _Numeric:
     log: bool = False
 
     def __post_init__(self) -> None:
+        bounds = f"[{self.low}, {self.high}]"
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
-            raise ValueError(
-                f"bounds of {self.name!r} must be finite, got [{self.low}, {self.high}]"
-            )
+            raise ValueError(f"bounds of {self.name!r} must be finite, got {bounds}")
         if self.low > self.high:
-            raise ValueError(
-                f"bounds of {self.name!r} must have low <= high, got [{self.low}, {self.high}]"
-            )
+            raise ValueError(f"bounds of {self.name!r} must have low <= high, got {bounds}")
+        if not math.isfinite(self.high - self.low):
+            raise ValueError(f"range of {self.name!r} must be finite, got {bounds}")
         if self.log and self.low <= 0:
             raise ValueError(
                 f"lower bound of {self.name!r} must be > 0 on a log scale, got {self.low}"
             )
-        if self.step is not None and not self.step > 0:
-            raise ValueError(f"step of {self.name!r} must be > 0, got {self.step}")
+        if self.step is not None and not 0 < self.step < math.inf:
+            raise ValueError(f"step of {self.name!r} must be > 0 and finite, got {self.step}")
 
     @cached_property
-    def _scale(self) -> tuple[float, float]:
-        """The ends of the line that is mapped to [0, 1], and never of no length."""
-        low, high = (
-            (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
-        )
-        return low, (high - low) or 1.0
-
-    @property
     def n_levels(self) -> float:
         """How many different values there are; infinite without a step."""
         if self.low == self.high:
             return 1
         if self.step is None:
             return math.inf
-        return math.floor((self.high - self.low) / self.step + 1e-9) + 1
+        return (_decimal(self.high) - _decimal(self.low)) // _decimal(self.step) + 1
+
+    @cached_property
+    def _highest(self) -> float:
+        """The highest value: the upper bound, or what the grid has last below it."""
+        if self.step is None:
+            return self.high
+        return float(_decimal(self.low) + (self.n_levels - 1) * _decimal(self.step))
+
+    @cached_property
+    def _line(self) -> tuple[float, float]:
+        """Start and length of the line that is mapped to [0, 1]; never of no length."""
+        low, high = self.low, self._highest
+        if self.log:
+            low, high = float(np.log(low)), float(np.log(high))
+        return low, (high - low) or 1.0
+
+    def _place(self, index: Array) -> Array:
+        """Return the place of the ``index``-th value of the grid."""
+        assert self.step is not None
+        last = self.n_levels - 1
+        index = np.clip(index, 0, last)
+        return self._to_unit(self.low + index * self.step) if self.log else index / max(last, 1)
+
+    def _index(self, coordinates: Array) -> Array:
+        """Return the number of the value of the grid that is nearest to a place."""
+        assert self.step is not None
+        places, last = np.clip(coordinates, 0.0, 1.0), self.n_levels - 1
+        steps = (self._from_unit(places) - self.low) / self.step if self.log else places * last
+        index: Array = np.clip(np.rint(steps), 0, last)
+        return index
+
+    def _to_unit(self, values: Array) -> Array:
+        start, length = self._line
+        line = np.log(np.maximum(values, self.low)) if self.log else values
+        unit: Array = np.clip((line - start) / length, 0.0, 1.0)
+        return unit
+
+    def _from_unit(self, coordinates: Array) -> Array:
+        start, length = self._line
+        line = start + coordinates * length
+        values: Array = np.clip(np.exp(line) if self.log else line, self.low, self.high)
+        return values
+
+    @property
+    def _slack(self) -> float:
+        """How far outside the bounds a value may be by rounding."""
+        return 1e-9 * max(abs(self.low), abs(self.high))
 
     def encode(self, value: Any) -> float:
-        """Return the place of ``value`` in [0, 1]."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        slack = 1e-9 * max(abs(self.low), abs(self.high))
-        if not (self.low - slack <= number <= self.high + slack):
+        """Return the place of ``value`` in [0, 1]; a value off the grid keeps its own."""
+        number = _as_number(value)
+        if not self.low - self._slack <= number <= self.high + self._slack:
             raise ValueError(
                 f"value of {self.name!r} must be a number in [{self.low}, {self.high}], "
                 f"got {value!r}"
             )
-        return float(self._to_unit(np.array(number)))
-
-    def _to_unit(self, values: Array) -> Array:
-        low, length = self._scale
-        line = np.log(np.maximum(values, self.low)) if self.log else values
-        unit: Array = np.clip((line - low) / length, 0.0, 1.0)
-        return unit
-
-    def _from_unit(self, coordinates: Array) -> Array:
-        low, length = self._scale
-        line = low + np.clip(coordinates, 0.0, 1.0) * length
-        values: Array = np.exp(line) if self.log else line
+        if self.n_levels == 1 or number <= self.low:
+            return 0.0
         if self.step is not None:
-            last = self.n_levels - 1
-            values = (
-                self.low + np.clip(np.rint((values - self.low) / self.step), 0, last) * self.step
-            )
-        return np.clip(values, self.low, self.high)
+            index = (number - self.low) / self.step
+            if abs(index - round(index)) < 1e-3:
+                return float(self._place(np.array(float(round(index)))))
+        return 1.0 if number >= self.high else float(self._to_unit(np.array(float(number))))
 
     def decode(self, coordinate: float) -> Any:
         """Return the value at a place, on the step grid where there is one."""
+        if self.step is not None:
+            index = float(self._index(np.array(coordinate)))
+            return float(min(self.low + index * self.step, self._highest))
+        if not 0.0 < coordinate < 1.0:
+            return float(self.low if coordinate <= 0.0 else self.high)
         return float(self._from_unit(np.array(coordinate)))
 
     def snap(self, coordinates: Array) -> Array:
         """Move places to the nearest ones that are values of the parameter."""
+        if self.n_levels == 1:
+            return np.zeros_like(coordinates)
         if self.step is None:
             return np.clip(coordinates, 0.0, 1.0)
-        return self._to_unit(self._from_unit(coordinates))
+        return self._place(self._index(coordinates))
 
     def levels(self) -> Array:
         """Return all places of a parameter on a grid."""
@@ -227,24 +283,66 @@ class _Numeric:
             return np.zeros(1)
         if self.step is None:
             raise ValueError(f"{self.name!r} is continuous: its values cannot be listed")
-        return self._to_unit(self.low + np.arange(self.n_levels) * self.step)
+        return self._place(np.arange(self.n_levels, dtype=float))
 
     def nearby(self, coordinate: float) -> Array:
         """Return places around ``coordinate``, from the next on the grid to half the range."""
         strides = 0.5 ** np.arange(1, 8)
         places = np.concatenate([coordinate - strides, coordinate + strides])
         if self.step is not None:
-            value = self._from_unit(np.array(coordinate))
-            adjacent = self._to_unit(np.array([value - self.step, value + self.step]))
-            places = self.snap(np.concatenate([places, adjacent]))
-        places = np.unique(np.clip(places, 0.0, 1.0))
-        return places[places != coordinate]
+            adjacent = self._index(np.array(coordinate)) + np.array([-1.0, 0.0, 1.0])
+            places = np.concatenate([places, self._place(adjacent)])
+        places = np.unique(self.snap(places))
+        others: Array = places[places != coordinate]
+        return others
+
+    def around(self, coordinate: float, half_width: float) -> tuple[float, float]:
+        """Return the lowest and the highest place at most ``half_width`` away.
+
+        On a grid these are places of values, and never less than the two next to it: a
+        box too small for a step would be a single point.
+        """
+        low, high = max(coordinate - half_width, 0.0), min(coordinate + half_width, 1.0)
+        if self.step is None:
+            return low, high
+        slack = 1e-9  # a value on the rim is inside, whatever its last bit says
+        middle = float(self._index(np.array(coordinate)))
+        first, last = self._index(np.array([low, high]))
+        first += float(self._place(first)) < low - slack
+        last -= float(self._place(last)) > high + slack
+        ends = self._place(np.array([min(first, middle - 1.0), max(last, middle + 1.0)]))
+        return float(ends[0]), float(ends[1])
 
     def spread(self, uniform: Array) -> Array:
-        """Turn uniform numbers in [0, 1) into places; values of a linear grid equally likely."""
-        if self.step is None or self.log:
+        """Turn uniform numbers in [0, 1) into places, uniform on the line of the parameter.
+
+        On a grid each value gets the numbers that are nearest to it, those at the ends too;
+        on a linear one all are equally likely.
+        """
+        if self.step is None or self.n_levels == 1:
             return self.snap(uniform)
-        return self.snap(np.floor(uniform * self.n_levels) / max(self.n_levels - 1, 1))
+        if not self.log:
+            return self._place(np.floor(uniform * self.n_levels))
+        start = np.log(max(self.low - 0.5 * self.step, 0.5 * self.low))
+        values = np.exp(start + uniform * (np.log(self._highest + 0.5 * self.step) - start))
+        return self._place(np.rint((values - self.low) / self.step))
+
+
+def _decimal(number: float) -> Fraction:
+    """Return a number as it is written: three times 0.1 makes 0.3, which floats deny."""
+    return Fraction(str(number))
+
+
+def _as_number(value: Any) -> float:
+    """Return a value as a number, a whole one without rounding; NaN where it is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 @dataclass(frozen=True)
@@ -253,9 +351,27 @@ class Integer(_Numeric):
 
     step: float | None = 1
 
+    def __post_init__(self) -> None:
+        if self.step is None:
+            object.__setattr__(self, "step", 1)
+        super().__post_init__()
+        for field in ("low", "high", "step"):
+            number = getattr(self, field)
+            if number != int(number):
+                raise ValueError(f"{field} of {self.name!r} must be a whole number, got {number}")
+            object.__setattr__(self, field, int(number))
+
+    @property
+    def _slack(self) -> float:
+        return 0
+
     def decode(self, coordinate: float) -> int:
         """Return the whole number at a place."""
-        return round(float(self._from_unit(np.array(coordinate))))
+        assert self.step is not None
+        # Python's whole numbers: those of a huge range have no floats of their own.
+        last = int(self.n_levels) - 1
+        index = min(int(self._index(np.array(coordinate))), last) if coordinate < 1.0 else last
+        return int(self.low) + index * int(self.step)
 
 
 @dataclass(frozen=True)
@@ -316,9 +432,8 @@ class Space:
     @cached_property
     def size(self) -> float:
         """The number of different points, as an exact int where it is finite."""
-        if not np.all(np.isfinite(self.n_levels)):
-            return math.inf
-        return math.prod(int(n) for n in self.n_levels)
+        levels = [parameter.n_levels for parameter in self.parameters]
+        return math.inf if math.inf in levels else math.prod(levels)
 
     def encode(self, values: Mapping[str, Any]) -> Array:
         """Return the point (d,) of a mapping that has a value for every parameter."""
@@ -339,16 +454,14 @@ class Space:
         return {p.name: p.decode(float(point[i])) for i, p in enumerate(self.parameters)}
 
     def snap(self, points: Array) -> Array:
-        """Move points (n, d) to the nearest ones that exist: codes whole, numbers on their grid."""
+        """Move points (n, d) to the nearest that exist: codes whole, numbers on their grid."""
         snapped = points.copy()
         for i, parameter in enumerate(self.parameters):
-            # Codes stay whole in every move of the search; only grids of numbers need it.
-            if not self.is_discrete[i] and parameter.n_levels < math.inf:
-                snapped[:, i] = parameter.snap(points[:, i])
+            snapped[:, i] = parameter.snap(points[:, i])
         return snapped
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw ``n`` points (n, d), every value of a finite parameter equally likely."""
+        """Draw ``n`` points (n, d), uniform on each scale: all choices equally likely."""
         points = rng.random((n, len(self)))
         for i, parameter in enumerate(self.parameters):
             points[:, i] = parameter.spread(points[:, i])

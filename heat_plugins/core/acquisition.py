@@ -55,7 +55,8 @@ def log_expected_improvement(mean: Array, variance: Array, best: float) -> Array
         best: The value to improve on.
     """
     deviation = np.sqrt(np.maximum(variance, 1e-20))
-    return np.log(deviation) + log_h((best - mean) / deviation)
+    result: Array = np.log(deviation) + log_h((best - mean) / deviation)
+    return result
 
 
 class LogExpectedImprovement:
@@ -74,6 +75,11 @@ class LogExpectedImprovement:
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
         mean, variance = self._surrogate.posterior(points)
+        return log_expected_improvement(mean, variance, self._best)
+
+    def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
+        """Return values (N,) at a point (d,) after each of N single changes."""
+        mean, variance = self._surrogate.posterior_of_changes(point, columns, coordinates)
         return log_expected_improvement(mean, variance, self._best)
 
     def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:

@@ -20,14 +20,21 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Float, Integer, Space
 
-__all__ = ["Domain", "Region"]
+__all__ = ["Domain", "Region", "apply_changes"]
+
+# Half a unit in the last place decides nothing: how far outside its box a number may be.
+SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A Hamming ball on the discrete columns times a box on the numeric ones."""
+    """A Hamming ball on the discrete columns times a box on the numeric ones.
+
+    On a grid the box reaches at least to the next values, as the ball has a radius of at
+    least 1: a region is there to be searched.
+    """
 
     centre: Array
     radius: int
@@ -67,7 +74,8 @@ class Domain:
     @cached_property
     def free_continuous(self) -> NDArray[np.int64]:
         """The free columns of numbers without a grid."""
-        return self.free[np.isinf(self.space.n_levels[self.free])]
+        columns: NDArray[np.int64] = self.free[np.isinf(self.space.n_levels[self.free])]
+        return columns
 
     @cached_property
     def centre(self) -> Array | None:
@@ -77,9 +85,8 @@ class Domain:
     @cached_property
     def size(self) -> float:
         """How many points there are when the region is left out of account."""
-        return math.prod(
-            int(n) if np.isfinite(n) else math.inf for n in self.space.n_levels[self.free]
-        )
+        levels = [self.space.parameters[column].n_levels for column in self.free]
+        return math.inf if math.inf in levels else math.prod(levels)
 
     def hold(self, points: Array) -> Array:
         """Set the held columns of points (n, d)."""
@@ -89,23 +96,34 @@ class Domain:
         points[:, list(self.held)] = list(self.held.values())
         return points
 
+    @cached_property
+    def _box(self) -> tuple[Array, Array]:
+        """(d,) lowest and (d,) highest coordinates of the numeric columns, on their grids."""
+        low, high = np.zeros(len(self.space)), np.ones(len(self.space))
+        if self.centre is not None and self.region is not None:
+            for column in self.free_numeric:
+                parameter = self.space.parameters[column]
+                assert isinstance(parameter, Integer | Float)
+                low[column], high[column] = parameter.around(
+                    float(self.centre[column]), self.region.half_width
+                )
+        return low, high
+
     def bounds(self, columns: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return the lowest and highest coordinates of numeric columns."""
-        if self.centre is None or self.region is None:
-            return np.zeros(len(columns)), np.ones(len(columns))
-        middle = self.centre[columns]
-        reach = self.region.half_width
-        return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
+        low, high = self._box
+        return low[columns], high[columns]
 
     def contains(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether points (n, d) lie in the region."""
         if self.centre is None or self.region is None:
             return np.ones(len(points), dtype=bool)
         differs = points[:, self.free_discrete] != self.centre[self.free_discrete]
-        away = np.abs(points[:, self.free_numeric] - self.centre[self.free_numeric])
-        inside = differs.sum(axis=1) <= self.region.radius
-        # Half a unit in the last place decides nothing: allow for rounding on a grid.
-        return inside & np.all(away <= self.region.half_width + 1e-9, axis=1)
+        low, high = self.bounds(self.free_numeric)
+        numbers = points[:, self.free_numeric]
+        in_box = np.all((numbers >= low - SLACK) & (numbers <= high + SLACK), axis=1)
+        inside: NDArray[np.bool_] = in_box & (differs.sum(axis=1) <= self.region.radius)
+        return inside
 
     def project(self, points: Array, rng: np.random.Generator) -> Array:
         """Bring points (n, d) into the domain, changing as little as that takes.
@@ -113,7 +131,7 @@ class Domain:
         Where too many codes differ from the centre, randomly chosen ones go back to it.
         Numbers are clipped to the box and moved to their grid.
         """
-        points = self.hold(points)
+        points = points.copy()
         if self.centre is not None and self.region is not None:
             columns = self.free_discrete
             differs = points[:, columns] != self.centre[columns]
@@ -121,17 +139,17 @@ class Domain:
             if len(far):
                 # Random ranks among the differing columns; the first `radius` may stay.
                 ranks = np.where(differs[far], rng.random((len(far), len(columns))), 2.0)
-                limit = np.partition(ranks, self.region.radius - 1, axis=1)
-                stays = ranks <= limit[:, [self.region.radius - 1]]
+                radius = self.region.radius
+                stays = ranks < np.partition(ranks, radius, axis=1)[:, [radius]]
                 rows = far[:, None]
                 points[rows, columns] = np.where(
                     stays, points[rows, columns], self.centre[columns]
                 )
-        if len(self.free_numeric):
-            low, high = self.bounds(self.free_numeric)
-            points[:, self.free_numeric] = np.clip(points[:, self.free_numeric], low, high)
-            points = self.space.snap(points)
-        return points
+        low, high = self.bounds(self.free_numeric)
+        points[:, self.free_numeric] = np.clip(points[:, self.free_numeric], low, high)
+        for column in self.free_numeric:
+            points[:, column] = self.space.parameters[column].snap(points[:, column])
+        return self.hold(points)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
@@ -140,7 +158,7 @@ class Domain:
             return points
         columns = self.free_discrete
         if len(columns):
-            changes = rng.integers(1, self.region.radius + 1, size=(n, 1))
+            changes = rng.integers(1, max(self.region.radius, 1) + 1, size=(n, 1))
             keep = rng.random((n, len(columns))) >= changes / len(columns)
             points[:, columns] = np.where(keep, self.centre[columns], points[:, columns])
         low, high = self.bounds(self.free_numeric)
@@ -149,10 +167,9 @@ class Domain:
 
     def enumerate(self) -> Array:
         """Return every point (N, d) of a finite domain, its region left out of account."""
-        levels = [
-            self.space.parameters[i].levels() if i in set(self.free) else [0.0]
-            for i in range(len(self.space))
-        ]
+        levels = [np.zeros(1)] * len(self.space)
+        for column in self.free:
+            levels[column] = self.space.parameters[column].levels()
         return self.hold(np.array(list(itertools.product(*levels)), dtype=float))
 
     @cached_property
@@ -163,20 +180,35 @@ class Domain:
         shifts = np.concatenate([np.arange(1, k + 1) for k in others] or [np.zeros(0, np.int64)])
         return columns, shifts
 
-    def neighbours(self, point: Array) -> Array:
-        """Return all points (N, d) that differ from ``point`` in one column.
+    def changes(self, point: Array) -> tuple[NDArray[np.int64], Array]:
+        """Return all single changes of a point inside the domain: columns and coordinates (N,).
 
         Every other code of a discrete column; for a number, steps of many lengths.
         """
         columns, shifts = self._code_changes
-        changed = np.repeat(point[None], len(columns), axis=0)
-        n_levels = self.space.n_levels[columns]
-        changed[np.arange(len(columns)), columns] = (point[columns] + shifts) % n_levels
-        blocks = [changed]
-        for column in self.free_numeric:
+        coordinates = (point[columns] + shifts) % self.space.n_levels[columns]
+        if self.centre is not None and self.region is not None:
+            differs = point != self.centre
+            n_differing = int(differs[self.free_discrete].sum())
+            after = n_differing - differs[columns] + (coordinates != self.centre[columns])
+            inside = after <= self.region.radius
+            columns, coordinates = columns[inside], coordinates[inside]
+        all_columns, all_coordinates = [columns], [coordinates]
+        low, high = self.bounds(self.free_numeric)
+        for column, lowest, highest in zip(self.free_numeric, low, high, strict=True):
             places = self.space.parameters[column].nearby(float(point[column]))
-            block = np.repeat(point[None], len(places), axis=0)
-            block[:, column] = places
-            blocks.append(block)
-        found = np.concatenate(blocks)
-        return found[self.contains(found)]
+            places = places[(places >= lowest - SLACK) & (places <= highest + SLACK)]
+            all_columns.append(np.full(len(places), column))
+            all_coordinates.append(places)
+        return np.concatenate(all_columns), np.concatenate(all_coordinates)
+
+    def neighbours(self, point: Array) -> Array:
+        """Return the points (N, d) that single changes of ``point`` lead to."""
+        return apply_changes(point, *self.changes(point))
+
+
+def apply_changes(point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
+    """Return copies (N, d) of a point, each with one coordinate replaced."""
+    changed = np.repeat(point[None], len(columns), axis=0)
+    changed[np.arange(len(columns)), columns] = coordinates
+    return changed

@@ -46,26 +46,50 @@ class FeatureMap:
         self._plain_first = first[self._plain]
         # Codes of an ordered or a two-valued parameter are stretched to [0, 1].
         last = np.where(space.is_discrete, np.maximum(space.n_levels - 1, 1), 1.0)
-        self._plain_divisor = last[self._plain]
+        self._divisor = last
+        self._is_one_hot = is_one_hot
         self.is_numeric: NDArray[np.bool_] = ~space.is_discrete
 
     def __call__(self, points: Array) -> Array:
         """Return the features (n, s) of points (n, d)."""
+        if not len(self._one_hot):  # columns and features are the same
+            plain: Array = points / self._divisor - 0.5
+            return plain
         features = np.zeros((len(points), self.n_features))
-        if len(self._one_hot):
-            columns = self._one_hot_first + points[:, self._one_hot].astype(np.int64)
-            features[np.arange(len(points))[:, None], columns] = np.sqrt(0.5)
+        columns = self._one_hot_first + points[:, self._one_hot].astype(np.int64)
+        features[np.arange(len(points))[:, None], columns] = np.sqrt(0.5)
         # Centred on 1/2: smaller numbers cancel less in the squared distance.
-        features[:, self._plain_first] = points[:, self._plain] / self._plain_divisor - 0.5
+        features[:, self._plain_first] = points[:, self._plain] / self._divisor[self._plain] - 0.5
         return features
+
+    def column_distances(
+        self, observed: Array, coordinates: Array, columns: NDArray[np.int64]
+    ) -> Array:
+        """Return squared feature distances within single columns.
+
+        Args:
+            observed: (N, n) coordinates of n points, in one column a row.
+            coordinates: (N,) the coordinate to compare them with.
+            columns: (N,) which column each row is about.
+        """
+        difference = observed - coordinates[:, None]
+        is_one_hot = self._is_one_hot[columns]
+        if is_one_hot.all():
+            return (difference != 0.0).astype(float)
+        difference /= self._divisor[columns, None]
+        difference *= difference
+        if is_one_hot.any():
+            difference[is_one_hot] = difference[is_one_hot] != 0.0
+        return difference
 
     def weighted(self, features: Array, weights: Array) -> Array:
         """Return features (n, s) scaled so that plain distances are the weighted ones."""
-        return features * np.sqrt(weights)[self.owner]
+        scaled: Array = features * np.sqrt(weights)[self.owner]
+        return scaled
 
     def sum_by_parameter(self, per_feature: Array) -> Array:
         """Add up numbers (s,) over the columns of each parameter: (d,)."""
-        return np.bincount(self.owner, weights=per_feature, minlength=self.owner[-1] + 1)
+        return np.add.reduceat(per_feature, self.first_feature)
 
 
 def squared_distances(left: Array, right: Array) -> Array:

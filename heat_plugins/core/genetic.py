@@ -7,6 +7,7 @@ works on whole populations: a Python loop runs over generations, never over poin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,12 +22,17 @@ from heat_plugins.space import Array
 
 __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
 
+SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
+
 
 class BatchFunction(Protocol):
     """What is maximised: values of many points, and a gradient at one."""
 
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
+
+    def of_changes(self, point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
+        """Return values (N,) at a point (d,) after each of N single changes."""
 
     def value_and_gradient(self, point: Array, columns: NDArray[np.int64]) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
@@ -85,15 +91,19 @@ def maximise(
             if len(candidates):
                 values = score(candidates)
                 if np.max(values) > -np.inf:
-                    return candidates[np.argmax(values)]
+                    best_point: Array = candidates[np.argmax(values)]
+                    return best_point
         return None
 
     points, values = _evolve(score, domain, starts, rng, budget)
-    top = _best_different(points, values, budget.ascents)
+    top = _best_different(points, values, domain, budget.ascents)
     points, values = points[top], values[top]
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
-    points, values = _ascend(score, domain, points, values, budget.ascent_steps)
+    for i in range(len(points)):
+        points[i], values[i] = _ascend(
+            function, domain, avoid, points[i], values[i], budget.ascent_steps
+        )
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
     best = np.argmax(values)
@@ -109,6 +119,8 @@ def _evolve(
 ) -> tuple[Array, Array]:
     """Run the genetic algorithm; return the last population, the best of all among it."""
     size = budget.population
+    if not len(starts):
+        starts = domain.sample(1, rng)
     varied = _mutate(starts[rng.integers(len(starts), size=size // 2)], domain, 1.0, rng)
     points = np.concatenate([starts, varied, domain.sample(size - size // 2, rng)])
     points = domain.project(points, rng)
@@ -152,37 +164,43 @@ def _mutate(
     return mutated
 
 
-def _best_different(points: Array, values: Array, n: int) -> list[int]:
-    """Return the rows of the ``n`` best points that are not copies of each other."""
+def _best_different(points: Array, values: Array, domain: Domain, n: int) -> list[int]:
+    """Return the rows of the ``n`` best points in different places.
+
+    Numbers are hardly ever equal. Points with the same codes and numbers close together
+    lead up the same hill, so one of them is enough.
+    """
+    tolerance = np.where(domain.space.is_discrete, 0.0, SAME_HILL)
     rows: list[int] = []
     for row in np.argsort(-values, kind="stable"):
         if len(rows) == n:
             break
-        if not any(np.array_equal(points[row], points[other]) for other in rows):
+        if not np.any(np.all(np.abs(points[rows] - points[row]) <= tolerance, axis=1)):
             rows.append(int(row))
     return rows
 
 
 def _ascend(
-    score: Callable[[Array], Array], domain: Domain, points: Array, values: Array, steps: int
-) -> tuple[Array, Array]:
-    """Move each point to its best neighbour until none is better."""
-    points, values = points.copy(), values.copy()
-    climbing = list(range(len(points)))
-    for _ in range(steps):
-        groups = [domain.neighbours(points[i]) for i in climbing]
-        ends = np.cumsum([len(group) for group in groups])
-        if not len(ends) or ends[-1] == 0:
+    function: BatchFunction,
+    domain: Domain,
+    avoid: PointSet,
+    point: Array,
+    value: float,
+    max_steps: int,
+) -> tuple[Array, float]:
+    """Make the best single change again and again until none is better."""
+    point = point.copy()
+    for _ in range(max_steps):
+        columns, coordinates = domain.changes(point)
+        if not len(columns):
             break
-        scores = np.split(score(np.concatenate(groups)), ends[:-1])
-        still_climbing = []
-        for i, group, group_scores in zip(climbing, groups, scores, strict=True):
-            if len(group) and np.max(group_scores) > values[i]:
-                best = np.argmax(group_scores)
-                points[i], values[i] = group[best], group_scores[best]
-                still_climbing.append(i)
-        climbing = still_climbing
-    return points, values
+        values = function.of_changes(point, columns, coordinates)
+        values = np.where(avoid.contains_changed(point, columns, coordinates), -np.inf, values)
+        best = np.argmax(values)
+        if not values[best] > value:
+            break
+        point[columns[best]], value = coordinates[best], float(values[best])
+    return point, value
 
 
 def _climb(
@@ -226,19 +244,22 @@ def unseen_point(domain: Domain, avoid: PointSet, rng: np.random.Generator) -> A
     Random points first; then, because at most ``len(avoid)`` points can be in the way, the
     points in counting order from a random start, of which one more than that is enough.
     """
-    candidates = domain.sample(200, rng)
-    fresh = np.flatnonzero(~avoid.contains(candidates))
-    if len(fresh):
-        return candidates[fresh[0]]
-    if not np.isfinite(domain.size):
-        return None  # a continuous space: the caller's random points cannot all be old
-    n_candidates = int(min(domain.size, len(avoid) + 1))
-    first = int(rng.integers(min(int(domain.size), 2**62)))
-    remainders = [(first + offset) % int(domain.size) for offset in range(n_candidates)]
-    points = np.repeat(candidates[:1], n_candidates, axis=0)
+    points = domain.sample(200, rng)
+    if np.all(avoid.contains(points)) and domain.size < math.inf:
+        points = _count_from_random(domain, len(avoid) + 1, rng)
+    fresh: Array = points[~avoid.contains(points)]
+    return fresh[0] if len(fresh) else None
+
+
+def _count_from_random(domain: Domain, n: int, rng: np.random.Generator) -> Array:
+    """Return ``n`` different points of a finite domain, or all if there are fewer."""
+    size = int(domain.size)
+    # Python's whole numbers: there can be far more points than 2^64.
+    first = int(rng.integers(min(size, 2**62)))
+    remainders = [(first + offset) % size for offset in range(min(size, n))]
+    points = np.repeat(domain.sample(1, rng), len(remainders), axis=0)
     for column in domain.free:
         levels = domain.space.parameters[column].levels()
         points[:, column] = levels[[remainder % len(levels) for remainder in remainders]]
         remainders = [remainder // len(levels) for remainder in remainders]
-    fresh = np.flatnonzero(~avoid.contains(points))
-    return points[fresh[0]] if len(fresh) else None
+    return points

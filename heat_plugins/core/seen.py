@@ -23,27 +23,50 @@ class PointSet:
         multipliers = np.random.default_rng(0).integers(
             0, 2**63, size=points.shape[1], dtype=np.uint64
         )
-        self._multipliers = multipliers * np.uint64(2) + np.uint64(1)
-        self._fingerprints = np.unique(self.fingerprint(points))
+        self._multipliers: NDArray[np.uint64] = np.bitwise_or(multipliers << np.uint64(1), 1)
+        self._fingerprints: NDArray[np.uint64] = np.unique(self.fingerprint(points))
 
     def __len__(self) -> int:
         """Return the number of different points."""
         return len(self._fingerprints)
 
-    def fingerprint(self, points: Array) -> NDArray[np.uint64]:
-        """(n,) one number for each row of points (n, d)."""
+    def _mix(self, coordinates: Array, multipliers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Scramble the bits of coordinates, differently in each column."""
         # Adding zero turns -0.0 into 0.0, which is the same coordinate in other bits.
-        bits = np.ascontiguousarray(points + 0.0).view(np.uint64)
-        mixed = (bits ^ (bits >> np.uint64(32))) * self._multipliers
+        bits = np.ascontiguousarray(coordinates + 0.0).view(np.uint64)
+        mixed: NDArray[np.uint64] = (bits ^ (bits >> np.uint64(32))) * multipliers
         mixed ^= mixed >> np.uint64(29)
         mixed *= np.uint64(0x9E3779B97F4A7C15)
-        return mixed.sum(axis=1, dtype=np.uint64)
+        mixed ^= mixed >> np.uint64(32)
+        return mixed
+
+    def fingerprint(self, points: Array) -> NDArray[np.uint64]:
+        """(n,) one number for each row of points (n, d)."""
+        total: NDArray[np.uint64] = self._mix(points, self._multipliers).sum(
+            axis=1, dtype=np.uint64
+        )
+        return total
+
+    def _contains(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        if not len(self._fingerprints):
+            return np.zeros(len(fingerprints), dtype=bool)
+        place = np.searchsorted(self._fingerprints, fingerprints)
+        place[place == len(self._fingerprints)] = 0
+        found: NDArray[np.bool_] = self._fingerprints[place] == fingerprints
+        return found
 
     def contains(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether each row of points (n, d) is in the set."""
-        if not len(self._fingerprints):
-            return np.zeros(len(points), dtype=bool)
-        wanted = self.fingerprint(points)
-        place = np.searchsorted(self._fingerprints, wanted)
-        place[place == len(self._fingerprints)] = 0
-        return self._fingerprints[place] == wanted
+        return self._contains(self.fingerprint(points))
+
+    def contains_changed(
+        self, point: Array, columns: NDArray[np.int64], coordinates: Array
+    ) -> NDArray[np.bool_]:
+        """(N,) whether a point (d,) is in the set after each of N single changes.
+
+        A fingerprint is a sum over the columns, so one term of it is exchanged.
+        """
+        multipliers = self._multipliers[columns]
+        taken = self._mix(point[columns], multipliers)
+        put = self._mix(coordinates, multipliers)
+        return self._contains(self.fingerprint(point[None]) - taken + put)

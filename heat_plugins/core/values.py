@@ -23,20 +23,21 @@ def standardise(values: Array) -> Array:
     finite = values[np.isfinite(values)]
     if finite.size == 0:
         return np.where(np.isposinf(values), 1.0, np.where(np.isneginf(values), -1.0, 0.0))
+    # Sums and differences of values near the largest double would overflow.
+    scale = max(float(np.max(np.abs(finite))), np.finfo(float).tiny)
+    finite, values = finite / scale, values / scale
     median = np.median(finite)
     spread = median - np.quantile(finite, 0.1)
     ceiling = finite.max()
     if spread > 0:
         ceiling = min(ceiling, median + BAD_SIDE_LIMIT * spread)
     # An infinite value is a little worse (or better) than everything finite.
-    step = 0.1 * max(ceiling - finite.min(), np.finfo(float).tiny)
+    step = 0.1 * (ceiling - finite.min()) or 1.0
     clipped = np.where(np.isposinf(values), ceiling + step, np.minimum(values, ceiling))
     clipped = np.where(np.isneginf(values), finite.min() - step, clipped)
-    # Divide by the largest first: squares of huge values would overflow.
-    centred = clipped - np.mean(clipped / 2.0) * 2.0
+    centred: Array = clipped - clipped.mean()
     largest = np.max(np.abs(centred))
-    if not largest > 1e-300:
-        return np.zeros_like(values)
-    centred = centred / largest
-    deviation = np.std(centred)
-    return centred / deviation if deviation > 0 else np.zeros_like(values)
+    if largest <= 1e-15:  # nothing but rounding differs
+        return np.zeros_like(centred)
+    centred /= largest  # squares of tiny differences would underflow
+    return centred / centred.std()

@@ -10,12 +10,24 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
+    distribution_to_json,
 )
 from optuna.trial import FrozenTrial
 
 from heat_plugins.space import Array, Categorical, Float, Integer, Parameter, Space
 
-__all__ = ["encode_params", "encode_trial", "space_of"]
+__all__ = [
+    "ambiguous_choices",
+    "choice_key",
+    "encode_params",
+    "fixed_params",
+    "is_container",
+    "is_same_when_stored",
+    "params_of",
+    "space_of",
+]
+
+_FIXED_PARAMS_KEY = "fixed_params"  # where Study.enqueue_trial keeps what it was given
 
 
 def space_of(search_space: Mapping[str, BaseDistribution]) -> Space:
@@ -25,7 +37,11 @@ def space_of(search_space: Mapping[str, BaseDistribution]) -> Space:
 
 def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     if isinstance(distribution, CategoricalDistribution):
-        return Categorical(name, tuple(distribution.choices))
+        listed = Categorical(name, distribution.choices)
+        # A choice that is listed twice would look untried for ever.
+        return Categorical(
+            name, tuple(c for i, c in enumerate(listed.choices) if listed.encode(c) == i)
+        )
     if isinstance(distribution, IntDistribution):
         return Integer(
             name, distribution.low, distribution.high, distribution.step, distribution.log
@@ -47,23 +63,61 @@ def encode_params(space: Space, params: Mapping[str, Any]) -> Array | None:
         return None
 
 
-def encode_trial(
-    space: Space, search_space: Mapping[str, BaseDistribution], trial: FrozenTrial
-) -> Array | None:
-    """Return the point of a trial; None where it does not lie in the space.
+def fixed_params(trial: FrozenTrial) -> dict[str, Any]:
+    """Return the values that ``enqueue_trial`` fixed for a trial."""
+    fixed = trial.system_attrs.get(_FIXED_PARAMS_KEY)
+    return dict(fixed) if isinstance(fixed, Mapping) else {}
 
-    A choice is found among the choices that the trial itself was drawn from: a storage may
-    give tuples back as lists, and then only the positions are the same.
+
+def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) -> dict[str, Any]:
+    """Return the values of a trial, its choices as the search space lists them.
+
+    The values of the trial itself will not do. A storage may give tuples back as lists, so
+    choices are found by their position; and it writes down the first choice that is equal,
+    so 1.0 and True are found where they were noted when the trial got them.
     """
-    params = dict(trial.params)
-    for name, distribution in search_space.items():
-        own = trial.distributions.get(name)
-        if name not in params or own is None:
-            return None
-        if isinstance(own, CategoricalDistribution) and own.choices != getattr(
-            distribution, "choices", None
-        ):
-            assert isinstance(distribution, CategoricalDistribution)
-            code = Categorical(name, tuple(own.choices)).encode(params[name])
-            params[name] = distribution.choices[int(code)]
-    return encode_params(space, params)
+    stored = dict(trial.params)  # a copy: the thread that runs the trial may add to it
+    params = dict(stored)
+    fixed = fixed_params(trial)
+    for name, value in stored.items():
+        distribution, own = search_space.get(name), trial.distributions[name]
+        if not isinstance(distribution, CategoricalDistribution):
+            continue
+        if name in fixed:
+            params[name] = fixed[name]
+        else:
+            position = trial.system_attrs.get(choice_key(name), own.to_internal_repr(value))
+            params[name] = distribution.choices[int(position)]
+    return params
+
+
+def ambiguous_choices(
+    search_space: Mapping[str, BaseDistribution], params: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return the positions of the choices that a storage will take for others.
+
+    To Optuna 1, 1.0 and True are the same choice: it stores the first of them.
+    """
+    positions = {}
+    for name, value in params.items():
+        distribution = search_space[name]
+        if isinstance(distribution, CategoricalDistribution):
+            position = int(Categorical(name, distribution.choices).encode(value))
+            if position != distribution.to_internal_repr(value):
+                positions[name] = position
+    return positions
+
+
+def choice_key(name: str) -> str:
+    """Return the trial attribute that notes the position of an ambiguous choice."""
+    return f"heat_plugins:choice:{name}"
+
+
+def is_container(choice: Any) -> bool:
+    """Whether a choice may have been something else before it was stored as JSON."""
+    return isinstance(choice, (list, dict))
+
+
+def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool:
+    """Whether two distributions are equal, or become so when stored as JSON."""
+    return left == right or distribution_to_json(left) == distribution_to_json(right)

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.search_space import IntersectionSearchSpace
+from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.seen import PointSet
 from heat_plugins.core.suggest import FitMemo, Settings, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
-from heat_plugins.optuna.history import REGION_KEY, StudyReader
+from heat_plugins.optuna.distributions import (
+    ambiguous_choices,
+    choice_key,
+    is_container,
+    is_same_when_stored,
+)
+from heat_plugins.optuna.history import REGION_KEY, StudyReader, common_params, is_repeat
 
 __all__ = ["HeatSampler"]
 
 # Below Optuna's own root, so that optuna.logging.set_verbosity and its handlers apply.
 _logger = optuna.logging.get_logger("optuna.heat_plugins")
+
+_RANDOM_DRAWS = 20  # tries for a value that does not make a trial the same as another
 
 
 class HeatSampler(BaseSampler):
@@ -49,7 +58,7 @@ class HeatSampler(BaseSampler):
     Args:
         seed: Seed for everything random. The same seed gives the same trials, in any process
             and after resuming a stored study. None for a new one each time.
-        n_startup_trials: Number of finished trials before the model is used.
+        n_startup_trials: Number of complete trials before the model is used.
         deterministic_objective: Whether the objective returns the same value for the same
             parameters every time. The model then fits the values closely.
         independent_sampler: Sampler for the start-up trials and for parameters outside the
@@ -85,25 +94,39 @@ class HeatSampler(BaseSampler):
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
         self._warned_parameters: set[str] = set()
+        self._given: dict[str, CategoricalDistribution] = {}
+        self._lock = threading.RLock()
         self._forget()
 
     def _forget(self) -> None:
         """Drop what only saves time; the history of the study has all that matters."""
-        self._lock = threading.RLock()
+        self._home: tuple[BaseStorage, int] | None = None  # storage and id of the study
         self._intersection = IntersectionSearchSpace()
         self._reader: StudyReader | None = None
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
+        self._said_exhausted = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
-        forgotten = ("_lock", "_intersection", "_reader", "_memo", "_asked")
-        return {name: value for name, value in vars(self).items() if name not in forgotten}
+        kept = ("_seed", "_settings", "_independent_sampler", "_warn_independent_sampling")
+        return {name: vars(self)[name] for name in (*kept, "_warned_parameters", "_given")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the settings and begin with nothing remembered."""
         vars(self).update(state)
+        self._lock = threading.RLock()
         self._forget()
+
+    @contextmanager
+    def _alone_with(self, study: Study) -> Iterator[None]:
+        """Let one thread in at a time, and forget what belongs to another study."""
+        with self._lock:
+            home = (study._storage, study._study_id)
+            if self._home != home:
+                self._forget()
+                self._home = home
+            yield
 
     def reseed_rng(self) -> None:
         """Draw a new seed."""
@@ -114,11 +137,27 @@ class HeatSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return the parameters that all finished trials have in common."""
-        with self._lock:
+        """Return the parameters that all complete trials have in common."""
+        with self._alone_with(study):
             common = self._intersection.calculate(study)
+            if not common:
+                # Failed and running trials tell at least what need not be tried again.
+                common = common_params(study.get_trials(deepcopy=False), trial)
+            given = {name: self._as_given(name, dist) for name, dist in common.items()}
         # Optuna itself gives single-valued parameters their value.
-        return {name: dist for name, dist in common.items() if not dist.single()}
+        return {n: dist for n, dist in given.items() if dist is not None and not dist.single()}
+
+    def _as_given(self, name: str, distribution: BaseDistribution) -> BaseDistribution | None:
+        """Return a distribution as the objective has it; None where that is not known.
+
+        Tuples come back from a storage as lists, which Optuna then refuses as other choices.
+        """
+        if not isinstance(distribution, CategoricalDistribution):
+            return distribution
+        given = self._given.get(name)
+        if given is not None and is_same_when_stored(given, distribution):
+            return given
+        return None if any(map(is_container, distribution.choices)) else distribution
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -128,7 +167,7 @@ class HeatSampler(BaseSampler):
         if not search_space:
             return {}
         # One at a time: the next thread must know of the point that this one chooses.
-        with self._lock:
+        with self._alone_with(study):
             reader = self._reader_for(search_space)
             history = reader.read(
                 study.get_trials(deepcopy=False), study.direction, trial, self._asked
@@ -146,9 +185,9 @@ class HeatSampler(BaseSampler):
         # A point that was partly given says nothing about the region it did not choose.
         if self._settings.trust_region is not None and not held:
             if suggestion.asked_from != NO_REGION:
-                study._storage.set_trial_system_attr(
-                    trial._trial_id, REGION_KEY, suggestion.asked_from
-                )
+                _note(study, trial, REGION_KEY, suggestion.asked_from)
+        for name, position in ambiguous_choices(search_space, params).items():
+            _note(study, trial, choice_key(name), position)
         return params
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
@@ -170,11 +209,33 @@ class HeatSampler(BaseSampler):
     ) -> Any:
         """Return the value of a parameter that is not part of the relative search space."""
         self._raise_error_if_multi_objective(study)
-        self._warn_of_independent_sampling(study, trial, param_name)
         sampler = self._independent_sampler
-        if sampler is None:
-            sampler = RandomSampler(seed=int(self._rng(trial, param_name).integers(2**32)))
-        return sampler.sample_independent(study, trial, param_name, param_distribution)
+        with self._alone_with(study):
+            self._warn_of_independent_sampling(study, trial, param_name)
+            if isinstance(param_distribution, CategoricalDistribution):
+                self._given[param_name] = param_distribution
+            if sampler is None:
+                value = self._sample_at_random(study, trial, param_name, param_distribution)
+                self._asked.setdefault(trial._trial_id, {})[param_name] = value
+        if sampler is not None:
+            value = sampler.sample_independent(study, trial, param_name, param_distribution)
+        for name, position in ambiguous_choices(
+            {param_name: param_distribution}, {param_name: value}
+        ).items():
+            _note(study, trial, choice_key(name), position)
+        return value
+
+    def _sample_at_random(
+        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
+    ) -> Any:
+        """Return a random value, if possible one that does not make the trial a repetition."""
+        sampler = RandomSampler(seed=int(self._rng(trial, name).integers(2**32)))
+        trials = study.get_trials(deepcopy=False)
+        for _ in range(_RANDOM_DRAWS):
+            value = sampler.sample_independent(study, trial, name, distribution)
+            if not is_repeat(trials, trial, {**trial.params, name: value}, self._asked):
+                break
+        return value
 
     def _warn_of_independent_sampling(
         self, study: Study, trial: FrozenTrial, param_name: str
@@ -187,7 +248,7 @@ class HeatSampler(BaseSampler):
         self._warned_parameters.add(param_name)
         _logger.warning(
             f"The parameter '{param_name}' in trial#{trial.number} is sampled independently, "
-            "not by the model of `HeatSampler`, because not all finished trials have it with "
+            "not by the model of `HeatSampler`, because not all complete trials have it with "
             "the same distribution. This is said once for each parameter; set "
             "`warn_independent_sampling=False` to silence it."
         )
@@ -205,46 +266,31 @@ class HeatSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         """Forget the pending point; stop the study when nothing is left to try."""
-        with self._lock:
+        with self._alone_with(study):
             self._asked.pop(trial._trial_id, None)
-            exhausted = self._settings.deterministic and self._is_exhausted(study, trial)
-        if exhausted:
-            self._stop(study)
+            if self._settings.deterministic and self._reader is not None:
+                if self._reader.is_exhausted(study.get_trials(deepcopy=False), self._asked):
+                    self._stop(study)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
-    def _is_exhausted(self, study: Study, trial: FrozenTrial) -> bool:
-        """Whether every point has been tried, the trial that just ends included."""
-        reader = self._reader
-        if reader is None:
-            return False
-        trials = study.get_trials(deepcopy=False)
-        if not reader.space.size <= len(trials):
-            return False
-        if any(_has_other_parameters(other, reader) for other in trials):
-            return False  # the model sees a part of the parameters; others remain to be tried
-        history = reader.read(trials, study.direction, trial, self._asked)
-        own = np.array([reader.space.encode(trial.params)])
-        tried = np.concatenate([history.points, history.pending, history.others, own])
-        return len(PointSet(tried)) >= reader.space.size
-
     def _stop(self, study: Study) -> None:
-        _logger.warning(
-            "Every point of the search space has been tried: `HeatSampler` stops the study, "
-            "because repeating a deterministic objective gives nothing new."
-        )
         try:
             study.stop()
+            consequence = "`HeatSampler` stops the study"
         except RuntimeError:  # asked and told by hand: there is no loop to stop
-            _logger.info("The study is not in `optimize`, so further trials repeat points.")
+            consequence = "further trials repeat points"
+        if not self._said_exhausted:
+            self._said_exhausted = True
+            _logger.warning(
+                f"Every point of the search space has been tried: {consequence}. Repeating a "
+                "deterministic objective gives nothing new."
+            )
 
 
-def _has_other_parameters(trial: FrozenTrial, reader: StudyReader) -> bool:
-    """Whether a trial has parameters that vary but are not in the reader's space."""
-    mine = {name for name, dist in trial.distributions.items() if not dist.single()}
-    if trial.state == TrialState.WAITING:
-        return False
-    return bool(mine != set(reader.space.names)) and trial.state != TrialState.RUNNING
+def _note(study: Study, trial: FrozenTrial, key: str, value: int) -> None:
+    """Write an attribute of a trial. Optuna has no public way for what users need not see."""
+    study._storage.set_trial_system_attr(trial._trial_id, key, value)
 
 
 def _fresh_seed() -> int:

@@ -1,0 +1,108 @@
+"""``python -m heat_plugins.benchmarks bench``: speed and quality, measured here and now."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from heat_plugins.benchmarks.problems import DATA_VARIABLE, PROBLEMS
+
+
+def main() -> None:
+    """Parse the command line and run what it asks for."""
+    parser = argparse.ArgumentParser(prog="python -m heat_plugins.benchmarks")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="the problems, a line each")
+    bench = commands.add_parser("bench", help="speed against GPSampler, growth, and quality")
+    bench.add_argument("--seeds", type=int, default=5, help="studies a problem (default 5)")
+    bench.add_argument("--first-seed", type=int, default=0, help="the first seed (default 0)")
+    bench.add_argument("--processes", type=int, default=2, help="for quality (default 2)")
+    bench.add_argument("--only", choices=["speed", "growth", "quality"], help="one part only")
+    bench.add_argument("--problems", nargs="*", choices=[*PROBLEMS], help="for quality")
+    bench.add_argument(
+        "--log", type=Path, default=Path("bench.jsonl"), help="where raw results are appended"
+    )
+    arguments = parser.parse_args()
+    if arguments.command == "list":
+        _list()
+    else:
+        _bench(arguments)
+
+
+def _list() -> None:
+    for name, make in PROBLEMS.items():
+        try:
+            problem = make()
+        except FileNotFoundError as error:
+            print(f"{name:15s} {error}")
+        else:
+            print(f"{name:15s} {problem.description}; best known {problem.best_known}")
+
+
+def _bench(arguments: argparse.Namespace) -> None:
+    # Before NumPy and PyTorch start their thread pools: figures are for one thread.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    import optuna
+
+    from heat_plugins.benchmarks import quality, speed
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    parts = [arguments.only] if arguments.only else ["speed", "growth", "quality"]
+    if "speed" in parts:
+        print("\nCPU seconds a suggestion after 200 trials, one thread, the same history")
+        _table(_logged(speed.against_gp_sampler(), arguments.log))
+    if "growth" in parts:
+        print("\nMedian CPU seconds a suggestion in large studies, and peak memory")
+        _table(_logged(speed.growth(), arguments.log))
+    if "quality" in parts:
+        names = arguments.problems or [*PROBLEMS]
+        if "maxsat" in names and not os.environ.get(DATA_VARIABLE):
+            names.remove("maxsat")
+            print(f"\nmaxsat is left out: its file is found through {DATA_VARIABLE}")
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+        results = []
+        jobs = quality.outcomes(names, seeds, arguments.processes)
+        for outcome in _progress(jobs, len(names) * len(seeds)):
+            _append(arguments.log, asdict(outcome))
+            results.append(outcome)
+        print("\nBest value after 200 evaluations, relocated problems, default sampler")
+        _table(quality.summary(results))
+    print(f"\nraw results: {arguments.log.resolve()}")
+
+
+def _progress(rows: Iterator[Any], total: int) -> Iterable[Any]:
+    from tqdm import tqdm
+
+    bar: Iterable[Any] = tqdm(rows, total=total, unit="study", file=sys.stderr)
+    return bar
+
+
+def _append(path: Path, row: dict[str, Any]) -> None:
+    with open(path, "a", encoding="utf-8") as lines:
+        lines.write(json.dumps(row) + "\n")
+
+
+def _logged(rows: Iterable[dict[str, Any]], path: Path) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        _append(path, row)
+        yield row
+
+
+def _table(rows: Iterable[dict[str, Any]]) -> None:
+    """Print rows as a Markdown table, each as soon as it is known."""
+    for i, row in enumerate(rows):
+        if i == 0:
+            print("| " + " | ".join(name.replace("_", " ") for name in row) + " |")
+            print("|" + "---|" * len(row))
+        cells = [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""Membership in a set of points is that of a Python set of tuples."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from heat_plugins.core.domain import apply_changes
+from heat_plugins.core.seen import PointSet
+
+CHECKED = settings(deadline=None, max_examples=100)
+
+# Few values, so that points meet; zeros of both signs among them.
+coordinates = st.sampled_from([0.0, -0.0, 1.0, 2.0, 3.0, 0.5, 1 / 3, 1.0 - 2.0**-53, 1e-300])
+
+
+@st.composite
+def two_lists(draw):
+    d = draw(st.integers(1, 4))
+    points = arrays(
+        float, st.tuples(st.integers(0, 30), st.just(d)), elements=coordinates, fill=st.nothing()
+    )
+    return draw(points), draw(points)
+
+
+def as_set(points):
+    return set(map(tuple, points.tolist()))  # 0.0 == -0.0 for Python too
+
+
+@given(two_lists())
+@CHECKED
+def test_membership_is_that_of_a_python_set(lists):
+    inside, asked = lists
+    point_set = PointSet(inside)
+    assert len(point_set) == len(as_set(inside))
+    expected = [tuple(point) in as_set(inside) for point in asked.tolist()]
+    assert point_set.contains(asked).tolist() == expected
+    assert np.all(point_set.contains(inside))
+
+
+@given(two_lists())
+@CHECKED
+def test_membership_after_single_changes_is_that_of_the_changed_points(lists):
+    inside, asked = lists
+    point_set = PointSet(inside)
+    d = inside.shape[1]
+    values = [0.0, -0.0, 1.0, 2.0, 0.5]
+    changes = list(itertools.product(range(d), values))
+    columns = np.array([column for column, _ in changes])
+    new = np.array([value for _, value in changes])
+    for point in np.concatenate([inside, asked])[:5]:
+        changed = apply_changes(point, columns, new)
+        np.testing.assert_array_equal(
+            point_set.contains_changed(point, columns, new), point_set.contains(changed)
+        )
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_empty_set_holds_nothing(d):
+    empty = PointSet(np.empty((0, d)))
+    assert len(empty) == 0
+    assert empty.contains(np.zeros((4, d))).tolist() == [False] * 4
+    columns, new = np.zeros(2, dtype=np.int64), np.ones(2)
+    assert empty.contains_changed(np.zeros(d), columns, new).tolist() == [False] * 2
+
+
+def test_no_point_is_asked_for():
+    full = PointSet(np.zeros((3, 2)))
+    assert full.contains(np.empty((0, 2))).shape == (0,)
+    none = np.empty(0, dtype=np.int64)
+    assert full.contains_changed(np.zeros(2), none, np.empty(0)).shape == (0,)
+
+
+def test_memory_layout_does_not_matter():
+    points = np.random.default_rng(0).random((20, 6))
+    point_set = PointSet(np.asfortranarray(points))
+    assert np.all(point_set.contains(points))
+    assert np.all(PointSet(points[::2, ::2]).contains(points[:, ::2]) == [True, False] * 10)
+
+
+@pytest.mark.parametrize(
+    "levels", [[[0.0, 1.0]] * 18, [[0.0, 2.0, 4.0]] * 11, [np.arange(512.0)] * 2]
+)
+def test_all_points_of_a_large_space_have_different_fingerprints(levels):
+    points = np.array(list(itertools.product(*levels)))
+    assert len(PointSet(points)) == len(points)
+
+
+def test_fingerprints_use_all_their_bits():
+    """Each bit is set for half of the points, whatever codes they are made of."""
+    points = np.array(list(itertools.product([0.0, 1.0, 2.0], repeat=9)))
+    fingerprints = PointSet(points).fingerprint(points)
+    bits = (fingerprints[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    shares = bits.mean(axis=0)
+    assert np.all(np.abs(shares - 0.5) < 0.05)

@@ -1,0 +1,509 @@
+"""The next point: a pure function of what is known, and new for as long as it can be."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from heat_plugins.core import suggest as suggest_module
+from heat_plugins.core.domain import Domain
+from heat_plugins.core.genetic import SearchBudget
+from heat_plugins.core.suggest import FitMemo, History, Settings, suggest
+from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.core.values import standardise
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+
+FEW = settings(deadline=None, max_examples=12)
+SMALL_SEARCH = SearchBudget(
+    population=20, generations=2, parents=8, ascents=2, ascent_steps=5, enumerate_up_to=50
+)
+QUICK = Settings(n_startup_trials=3, search=SMALL_SEARCH)
+# A trust region that changes often, so that short runs see all of its life.
+BUSY_RULES = TrustRegionRules(
+    first_scale=0.5, factor=2.0, successes_to_grow=2, failures_to_shrink=2, smallest_box=0.1
+)
+
+MIXED = Space(
+    (
+        Categorical("c", "abcd"),
+        Float("x", -1, 1),
+        Ordinal("o", range(4)),
+        Integer("i", 0, 9),
+        Categorical("one", "z"),
+        Float("fixed", 2.0, 2.0),
+        Categorical("b", "ab"),
+    )
+)
+CATEGORIES = Space(tuple(Categorical(f"c{i}", range(2 + i % 3)) for i in range(8)))
+GRID = Space((Categorical("c", "ab"), Integer("i", 0, 3), Float("g", 0.0, 1.0, 0.5)))
+
+
+def value_of(points):
+    """A smooth function of coordinates with a single minimum."""
+    return np.sum((points - 0.3 * np.arange(points.shape[1])) ** 2, axis=1)
+
+
+def some_history(space, n, seed=0, n_pending=0, n_others=0):
+    rng = np.random.default_rng(seed)
+    points = space.sample(n, rng)
+    return History.of(
+        space,
+        points,
+        value_of(points),
+        pending=space.sample(n_pending, rng),
+        others=space.sample(n_others, rng),
+    )
+
+
+def extended(history, suggestion, value):
+    """Return the history after one more trial."""
+    return dataclasses.replace(
+        history,
+        points=np.concatenate([history.points, suggestion.point[None]]),
+        values=np.append(history.values, value),
+        asked_from=np.append(history.asked_from, suggestion.asked_from),
+    )
+
+
+def run(space, n, settings, memo=None, objective=value_of, seed=0):
+    """Return the points and regions that ``n`` calls in a row suggest."""
+    history, asked = some_history(space, 0), []
+    for i in range(n):
+        rng = np.random.default_rng([seed, i])
+        suggestion = suggest(space, history, settings, rng, memo=memo)
+        asked.append((suggestion.point, suggestion.asked_from, suggestion.is_new))
+        history = extended(history, suggestion, objective(suggestion.point[None])[0])
+    return asked
+
+
+def assert_same_run(one, other):
+    for (point, region, is_new), (point2, region2, is_new2) in zip(one, other, strict=True):
+        np.testing.assert_array_equal(point, point2)
+        assert (region, is_new) == (region2, is_new2)
+
+
+def rows(points):
+    return set(map(tuple, points.tolist()))
+
+
+def is_valid(space, point):
+    """Whether a point is one of the space: on its grids, with whole codes."""
+    return bool(
+        np.array_equal(space.snap(point[None])[0], point)
+        and np.all(
+            (point >= 0.0) & (point <= np.where(space.is_discrete, space.n_levels - 1, 1.0))
+        )
+    )
+
+
+# -------------------------------------------------------------------------- purity
+@pytest.mark.parametrize("space", [MIXED, CATEGORIES, GRID], ids=["mixed", "codes", "grid"])
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_the_same_arguments_give_the_same_point(space, deterministic):
+    options = dataclasses.replace(QUICK, deterministic=deterministic)
+    history = some_history(space, 12, n_pending=2, n_others=1)
+    before = [array.copy() for array in dataclasses.astuple(history)]
+    first = suggest(space, history, options, np.random.default_rng(5))
+    memo = FitMemo()
+    for memo_or_none in (None, memo, memo, FitMemo()):
+        again = suggest(space, history, options, np.random.default_rng(5), memo=memo_or_none)
+        np.testing.assert_array_equal(again.point, first.point)
+        assert (again.asked_from, again.is_new) == (first.asked_from, first.is_new)
+    for array, copy in zip(dataclasses.astuple(history), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    assert is_valid(space, first.point)
+
+
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+@pytest.mark.parametrize("space", [MIXED, CATEGORIES], ids=["mixed", "codes"])
+def test_a_memo_changes_nothing_in_a_whole_run(space, rules):
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    without = run(space, 30, options)
+    assert_same_run(without, run(space, 30, options, memo=FitMemo()))
+
+
+def test_a_memo_of_another_study_changes_nothing():
+    memo = FitMemo()
+    suggest(
+        CATEGORIES,
+        some_history(CATEGORIES, 20, seed=1),
+        QUICK,
+        np.random.default_rng(0),
+        memo=memo,
+    )
+    history = some_history(CATEGORIES, 20, seed=2)
+    with_memo = suggest(CATEGORIES, history, QUICK, np.random.default_rng(3), memo=memo)
+    without = suggest(CATEGORIES, history, QUICK, np.random.default_rng(3))
+    np.testing.assert_array_equal(with_memo.point, without.point)
+
+
+def test_a_memo_of_other_settings_changes_nothing():
+    history = some_history(CATEGORIES, 40)
+    small = dataclasses.replace(QUICK, max_fit_points=10)
+    memo = FitMemo()
+    suggest(CATEGORIES, history, small, np.random.default_rng(0), memo=memo)
+    for options in (QUICK, dataclasses.replace(QUICK, deterministic=True), small):
+        with_memo = suggest(CATEGORIES, history, options, np.random.default_rng(3), memo=memo)
+        fresh = FitMemo()
+        without = suggest(CATEGORIES, history, options, np.random.default_rng(3), memo=fresh)
+        np.testing.assert_array_equal(with_memo.point, without.point)
+        np.testing.assert_array_equal(
+            memo.hyperparameters.to_vector(), fresh.hyperparameters.to_vector()
+        )
+
+
+def test_randomness_comes_from_the_generator_alone():
+    np.random.seed(0)
+    one = run(MIXED, 8, QUICK)
+    np.random.seed(1)
+    assert_same_run(one, run(MIXED, 8, QUICK))
+    other = run(MIXED, 8, QUICK, seed=1)
+    assert not np.array_equal(one[0][0], other[0][0])
+
+
+# ------------------------------------------------------------------------ start-up
+def test_start_up_is_random_and_belongs_to_no_region():
+    options = dataclasses.replace(QUICK, n_startup_trials=5)
+    points = []
+    for n in range(5):
+        history = some_history(MIXED, n, n_pending=2)
+        points += [
+            suggest(MIXED, history, options, np.random.default_rng([n, seed]))
+            for seed in range(20)
+        ]
+    assert {suggestion.asked_from for suggestion in points} == {NO_REGION}
+    codes = np.array([suggestion.point for suggestion in points])
+    assert all(is_valid(MIXED, point) for point in codes)
+    for column in np.flatnonzero(np.isfinite(MIXED.n_levels)):
+        assert len(set(codes[:, column])) == MIXED.n_levels[column]
+    assert (
+        suggest(MIXED, some_history(MIXED, 5), options, np.random.default_rng(0)).asked_from == 0
+    )
+
+
+def test_start_up_does_not_look_at_the_values():
+    history = some_history(MIXED, 2)
+    flipped = dataclasses.replace(history, values=-history.values)
+    for seed in range(3):
+        np.testing.assert_array_equal(
+            suggest(MIXED, history, QUICK, np.random.default_rng(seed)).point,
+            suggest(MIXED, flipped, QUICK, np.random.default_rng(seed)).point,
+        )
+
+
+@pytest.mark.parametrize("n_startup", [0, 1])
+def test_nothing_known_gives_a_random_point(n_startup):
+    options = dataclasses.replace(QUICK, n_startup_trials=n_startup)
+    nothing = some_history(MIXED, 0)
+    suggestion = suggest(MIXED, nothing, options, np.random.default_rng(0))
+    assert is_valid(MIXED, suggestion.point)
+    assert suggestion.is_new and suggestion.asked_from == NO_REGION
+    assert nothing.points.shape == nothing.pending.shape == nothing.others.shape == (0, 7)
+
+
+# --------------------------------------------------------------------- new points
+@st.composite
+def small_finite_spaces(draw):
+    parameters = []
+    for i in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(["cat", "ord", "int", "log", "grid", "single"]))
+        if kind in ("cat", "ord"):
+            choices = range(draw(st.integers(1, 3)))
+            parameters.append((Categorical if kind == "cat" else Ordinal)(f"p{i}", choices))
+        elif kind == "grid":
+            parameters.append(Float(f"p{i}", 0.1, 0.1 + 0.1 * draw(st.integers(0, 2)), 0.1))
+        elif kind == "single":
+            parameters.append(Float(f"p{i}", 0.5, 0.5))
+        else:
+            parameters.append(Integer(f"p{i}", 1, 1 + draw(st.integers(0, 3)), log=kind == "log"))
+    return Space(tuple(parameters))
+
+
+@given(
+    space=small_finite_spaces(),
+    seed=st.integers(0, 2**32),
+    share=st.floats(0.0, 1.0),
+    enumerate_up_to=st.sampled_from([0, 1000]),
+    rules=st.sampled_from([None, BUSY_RULES]),
+    deterministic=st.booleans(),
+)
+@settings(deadline=None, max_examples=100)
+def test_a_known_point_is_suggested_only_when_all_are_known(
+    space, seed, share, enumerate_up_to, rules, deterministic
+):
+    rng = np.random.default_rng(seed)
+    everything = Domain(space).enumerate()
+    known = everything[rng.random(len(everything)) < share]
+    known = known[rng.permutation(len(known))]
+    # finished, pending and failed trials are all known
+    n, m = sorted(rng.integers(len(known) + 1, size=2))
+    history = History.of(
+        space, known[:n], value_of(known[:n]), pending=known[n:m], others=known[m:]
+    )
+    options = Settings(
+        n_startup_trials=int(rng.integers(5)),
+        deterministic=deterministic,
+        trust_region=rules,
+        search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to),
+    )
+    suggestion = suggest(space, history, options, rng)
+    assert tuple(suggestion.point) in rows(everything)
+    assert suggestion.is_new == (len(known) < len(everything))
+    assert suggestion.is_new == (tuple(suggestion.point) not in rows(known))
+
+
+@pytest.mark.parametrize("space", [GRID, Space(CATEGORIES.parameters[:3])])
+@pytest.mark.parametrize("enumerate_up_to", [0, 1000])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_a_run_visits_every_point_once_and_then_repeats(space, enumerate_up_to, rules):
+    options = dataclasses.replace(
+        QUICK,
+        trust_region=rules,
+        search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to),
+    )
+    asked = run(space, int(space.size) + 3, options)
+    news = [is_new for _, _, is_new in asked]
+    assert news == [True] * int(space.size) + [False] * 3
+    visited = np.array([point for point, _, _ in asked[: int(space.size)]])
+    assert rows(visited) == rows(Domain(space).enumerate())
+    assert all(tuple(point) in rows(visited) for point, _, _ in asked)
+
+
+@given(st.integers(0, 2**32))
+@FEW
+def test_points_under_evaluation_are_not_suggested_again(seed):
+    """Asking several times without an answer gives different points."""
+    history = some_history(CATEGORIES, 8, seed=seed)
+    for _ in range(6):
+        suggestion = suggest(CATEGORIES, history, QUICK, np.random.default_rng(seed))
+        assert tuple(suggestion.point) not in rows(
+            np.concatenate([history.points, history.pending])
+        )
+        pending = np.concatenate([history.pending, suggestion.point[None]])
+        history = dataclasses.replace(history, pending=pending)
+
+
+def test_continuous_spaces_never_run_out():
+    space = Space((Float("x", 0, 1), Categorical("c", "ab")))
+    asked = run(space, 30, QUICK)
+    assert all(is_new for _, _, is_new in asked)
+    assert len({point.tobytes() for point, _, _ in asked}) == 30
+
+
+# --------------------------------------------------------------------- held columns
+@given(st.integers(0, 2**32), st.integers(0, 15), st.sets(st.integers(0, 6), min_size=1))
+@FEW
+def test_held_columns_are_held(seed, n, columns):
+    rng = np.random.default_rng(seed)
+    wanted = MIXED.sample(1, rng)[0]
+    held = {column: float(wanted[column]) for column in columns}
+    history = some_history(MIXED, n, seed=seed)
+    suggestion = suggest(MIXED, history, QUICK, rng, held=held)
+    assert all(suggestion.point[column] == value for column, value in held.items())
+    assert is_valid(MIXED, suggestion.point)
+
+
+def test_only_the_free_columns_can_run_out():
+    held = {0: 1.0}
+    everything = Domain(GRID, held=held).enumerate()
+    history = History.of(GRID, everything, value_of(everything))
+    again = suggest(GRID, history, QUICK, np.random.default_rng(0), held=held)
+    assert not again.is_new and again.point[0] == 1.0
+    other = suggest(GRID, history, QUICK, np.random.default_rng(0), held={0: 0.0})
+    assert other.is_new and other.point[0] == 0.0
+
+
+# -------------------------------------------------------------------- long histories
+@pytest.mark.parametrize("space", [MIXED, CATEGORIES], ids=["mixed", "codes"])
+@pytest.mark.parametrize("n", [19, 20, 21, 60])
+@pytest.mark.parametrize("limit", [4, 20])
+def test_long_histories_are_cut_for_the_model(space, n, limit):
+    options = dataclasses.replace(QUICK, max_model_points=limit, max_fit_points=limit)
+    history = some_history(space, n)
+    suggestion = suggest(space, history, options, np.random.default_rng(0))
+    assert is_valid(space, suggestion.point)
+    assert tuple(suggestion.point) not in rows(history.points)
+    memo = FitMemo()
+    again = suggest(space, history, options, np.random.default_rng(0), memo=memo)
+    np.testing.assert_array_equal(again.point, suggestion.point)
+
+
+def test_limits_beyond_the_history_make_no_difference():
+    history = some_history(CATEGORIES, 30)
+    plain = suggest(CATEGORIES, history, QUICK, np.random.default_rng(0))
+    exact = dataclasses.replace(QUICK, max_model_points=30, max_fit_points=30)
+    np.testing.assert_array_equal(
+        suggest(CATEGORIES, history, exact, np.random.default_rng(0)).point, plain.point
+    )
+
+
+# ------------------------------------------------------------------ awkward histories
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(12),
+        np.full(12, math.inf),
+        np.full(12, -math.inf),
+        np.array([math.inf] * 11 + [1.0]),
+        np.array([math.inf, -math.inf] * 6),
+        np.array([1e300, -1e300, 0.0] * 4),
+        np.array([1.0] * 11 + [1.0 + 1e-15]),
+    ],
+    ids=["constant", "inf", "-inf", "one finite", "both", "huge", "tiny"],
+)
+def test_any_values_give_a_point(values, rules, deterministic):
+    options = dataclasses.replace(QUICK, trust_region=rules, deterministic=deterministic)
+    for space in (MIXED, CATEGORIES):
+        points = space.sample(12, np.random.default_rng(0))
+        history = History.of(space, points, values)
+        suggestion = suggest(space, history, options, np.random.default_rng(1))
+        assert is_valid(space, suggestion.point)
+        assert suggestion.is_new
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_an_infinite_value_is_only_a_bad_one(deterministic, rules):
+    """It stands where a finite value a little worse than the worst would stand."""
+    space = Space(CATEGORIES.parameters[:6])
+    listing = SearchBudget(enumerate_up_to=10**4)
+    options = Settings(
+        n_startup_trials=3, deterministic=deterministic, trust_region=rules, search=listing
+    )
+    points = np.unique(space.sample(20, np.random.default_rng(1)), axis=0)
+    values = value_of(points)
+    for n_infinite in (1, 3):
+        infinite, finite = values.copy(), values.copy()
+        infinite[:n_infinite] = math.inf
+        rest = values[n_infinite:]
+        finite[:n_infinite] = rest.max() + 0.1 * np.ptp(rest)
+        suggested = [
+            suggest(space, History.of(space, points, v), options, np.random.default_rng(2)).point
+            for v in (infinite, finite)
+        ]
+        np.testing.assert_array_equal(*suggested)
+
+
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+@pytest.mark.parametrize("worst", [10.0, math.inf])
+def test_the_best_value_is_the_one_to_improve_on(monkeypatch, rules, worst):
+    asked = []
+
+    class Recorder(suggest_module.LogExpectedImprovement):
+        def __init__(self, surrogate, best):
+            super().__init__(surrogate, best)
+            asked.append(best)
+
+    monkeypatch.setattr(suggest_module, "LogExpectedImprovement", Recorder)
+    options = dataclasses.replace(QUICK, trust_region=rules, deterministic=True)
+    points = CATEGORIES.sample(10, np.random.default_rng(0))
+    values = np.append(np.arange(9.0), worst)
+    suggest(CATEGORIES, History.of(CATEGORIES, points, values), options, np.random.default_rng(1))
+    assert asked == [pytest.approx(standardise(values).min())]
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_conflicting_values_of_one_point_give_a_point(deterministic):
+    options = dataclasses.replace(QUICK, deterministic=deterministic)
+    points = np.repeat(CATEGORIES.sample(3, np.random.default_rng(0)), 4, axis=0)
+    history = History.of(CATEGORIES, points, np.arange(12.0))
+    suggestion = suggest(CATEGORIES, history, options, np.random.default_rng(1))
+    assert suggestion.is_new and is_valid(CATEGORIES, suggestion.point)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Space((Categorical("only", range(30)),)),
+        Space((Integer("only", 0, 500),)),
+        Space((Float("only", 0, 1),)),
+        Space((Float("only", 1e-6, 1, log=True),)),
+        Space((Categorical("a", range(6)), Categorical("b", range(6)))),
+        Space((Float("x", 0, 1), Float("y", 0, 1))),
+        Space((Categorical("one", "a"), Categorical("c", range(9)), Integer("i", 3, 3))),
+    ],
+    ids=lambda space: "+".join(p.name for p in space.parameters),
+)
+def test_spaces_of_one_or_two_variables(space):
+    asked = run(space, 9, QUICK)
+    assert len({point.tobytes() for point, _, _ in asked}) == 9
+    assert all(is_valid(space, point) for point, _, _ in asked)
+
+
+def test_a_space_of_a_single_point():
+    space = Space((Categorical("one", "a"), Integer("i", 3, 3), Float("x", 0.5, 0.5)))
+    asked = run(space, 6, QUICK)
+    assert [is_new for _, _, is_new in asked] == [True] + [False] * 5
+    np.testing.assert_array_equal([point for point, _, _ in asked], np.zeros((6, 3)))
+
+
+# ------------------------------------------------------------------- trust regions
+def test_a_region_that_never_shrinks_is_none():
+    forever = TrustRegionRules(first_scale=1e9, failures_to_shrink=10**9, successes_to_grow=10**9)
+    for space in (GRID, CATEGORIES):
+        listing = dataclasses.replace(QUICK, search=SearchBudget(enumerate_up_to=10**4))
+        with_region = run(space, 20, dataclasses.replace(listing, trust_region=forever))
+        without = run(space, 20, dataclasses.replace(listing, trust_region=None))
+        assert_same_run(with_region, without)
+
+
+def test_suggestions_stay_near_the_centre_of_a_small_region():
+    """A long row of failures: what is asked next differs from the best in few codes."""
+    space = Space(tuple(Categorical(f"c{i}", range(4)) for i in range(12)))
+    rules = TrustRegionRules(first_scale=0.3, factor=1.5, failures_to_shrink=5)
+    points = space.sample(14, np.random.default_rng(0))
+    values = np.array([0.0] + [1.0] * 13)
+    history = History.of(space, points, values, asked_from=np.zeros(14, dtype=np.int64))
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    for seed in range(5):
+        suggestion = suggest(space, history, options, np.random.default_rng(seed))
+        assert (suggestion.point != points[0]).sum() <= math.ceil(0.3 / 1.5**2 * 12)
+        assert suggestion.asked_from == 0
+
+
+def test_every_region_is_tagged_with_its_number():
+    options = dataclasses.replace(QUICK, trust_region=BUSY_RULES)
+    # Nothing is ever better than the first, so every region fails.
+    asked = run(CATEGORIES, 60, options, objective=lambda points: np.ones(len(points)))
+    tags = [tag for _, tag, _ in asked]
+    assert tags[: QUICK.n_startup_trials] == [NO_REGION] * QUICK.n_startup_trials
+    assert np.all(np.diff(tags) >= 0)
+    assert tags[-1] >= 2
+
+
+# ------------------------------------------------------------------------- quality
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_a_simple_problem_is_solved(deterministic):
+    options = Settings(n_startup_trials=5, deterministic=deterministic)
+    space = Space(tuple(Categorical(f"c{i}", range(4)) for i in range(8)))
+    target = np.array([0, 1, 2, 3, 0, 1, 2, 3])
+    asked = run(space, 50, options, objective=lambda points: (points != target).sum(axis=1) * 1.0)
+    assert any(np.array_equal(point, target) for point, _, _ in asked)
+
+
+def test_a_smooth_mixed_problem_is_solved():
+    options = Settings(n_startup_trials=5)
+    space = Space((Float("x", -1, 1), Float("y", -1, 1), Categorical("c", "abc")))
+
+    def objective(points):
+        return (points[:, 0] - 0.3) ** 2 + (points[:, 1] - 0.8) ** 2 + (points[:, 2] != 1)
+
+    asked = run(space, 30, options, objective=objective)
+    assert min(objective(point[None])[0] for point, _, _ in asked) < 1e-3
+
+
+@given(st.integers(1, 40))
+@FEW
+def test_the_model_prefers_the_better_half(n_codes):
+    """Two codes, one always better: the next point has it wherever that is still possible."""
+    assume(n_codes >= 8)
+    space = Space((Categorical("good", "ab"), Integer("i", 0, n_codes)))
+    points = space.encode_all([{"good": g, "i": i} for i in range(0, 6, 2) for g in "ab"])
+    history = History.of(space, points, points[:, 0])
+    suggestion = suggest(space, history, QUICK, np.random.default_rng(n_codes))
+    assert suggestion.point[0] == 0.0

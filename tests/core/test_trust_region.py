@@ -1,0 +1,261 @@
+"""The trust region is a fold over the trials, and the fold does what it says."""
+
+import dataclasses
+import functools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
+from heat_plugins.space import Categorical, Float, Integer, Space
+
+CHECKED = settings(deadline=None, max_examples=100)
+DISCRETE = Space(tuple(Categorical(f"c{i}", range(4)) for i in range(6)))
+NUMERIC = Space((Float("x", 0, 1), Integer("i", 0, 9)))
+MIXED = Space((*DISCRETE.parameters[:3], *NUMERIC.parameters))
+SPACES = pytest.mark.parametrize(
+    "space", [DISCRETE, NUMERIC, MIXED], ids=["discrete", "numeric", "mixed"]
+)
+RULES = TrustRegionRules(
+    first_scale=0.5, factor=2.0, successes_to_grow=3, failures_to_shrink=4, smallest_box=0.05
+)
+
+
+@functools.cache
+def points_of(space):
+    """Return the fixed random sequence of points that trials are made of here."""
+    return space.sample(100, np.random.default_rng(0))
+
+
+def after(values, tags=None, space=DISCRETE, rules=RULES):
+    """Return the region after trials with the given values."""
+    values = np.array(values, dtype=float)
+    points = points_of(space)[: len(values)]
+    tags = np.zeros(len(values), dtype=np.int64) if tags is None else np.array(tags, np.int64)
+    return replay(points, values, tags, space, rules)
+
+
+def point(i, space=DISCRETE):
+    return points_of(space)[i]
+
+
+def state(region):
+    """Return everything a region says, in a form that can be compared."""
+    fields = dataclasses.asdict(region)
+    fields["centre"] = None if region.centre is None else region.centre.tolist()
+    return fields
+
+
+@st.composite
+def histories(draw):
+    n = draw(st.integers(0, 60))
+    values = draw(
+        st.lists(
+            st.one_of(st.integers(-5, 5).map(float), st.sampled_from([math.inf, -math.inf])),
+            min_size=n,
+            max_size=n,
+        )
+    )
+    tags = draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n))
+    return values, tags
+
+
+# ------------------------------------------------------------------ what a fold is
+def slow_replay(values, tags, space, rules):
+    """Handle one trial at a time, with a fresh mapping as the state."""
+    n_discrete = int(space.is_discrete.sum())
+    smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
+    fresh = {"centre": None, "best": math.inf, "scale": rules.first_scale, "good": 0, "bad": 0}
+    region, index = dict(fresh), 0
+    for i, (value, tag) in enumerate(zip(values, tags, strict=True)):
+        if tag != NO_REGION and tag != index:
+            continue
+        has_centre = region["centre"] is not None
+        better = not has_centre or value < region["best"]
+        if better:
+            region.update(centre=i, best=value)
+        if tag == NO_REGION or not has_centre:
+            continue
+        region["good"] = region["good"] + 1 if better else 0
+        region["bad"] = 0 if better else region["bad"] + 1
+        if region["good"] == rules.successes_to_grow:
+            region.update(scale=min(1.0, region["scale"] * rules.factor), good=0)
+        if region["bad"] == rules.failures_to_shrink:
+            region.update(scale=region["scale"] / rules.factor, bad=0)
+            if region["scale"] < smallest:
+                region, index = dict(fresh), index + 1
+    return index, region
+
+
+@SPACES
+@given(history=histories())
+@CHECKED
+def test_replay_is_the_fold_it_describes(space, history):
+    values, tags = history
+    region = after(values, tags, space)
+    index, expected = slow_replay(values, tags, space, RULES)
+    assert region.index == index
+    assert region.best == expected["best"]
+    assert region.scale == pytest.approx(expected["scale"], rel=1e-12)
+    assert (region.n_successes, region.n_failures) == (expected["good"], expected["bad"])
+    if expected["centre"] is None:
+        assert region.centre is None
+    else:
+        np.testing.assert_array_equal(region.centre, point(expected["centre"], space))
+
+
+@given(histories())
+@CHECKED
+def test_equal_histories_give_equal_regions(history):
+    assert state(after(*history)) == state(after(*history))
+
+
+@given(histories(), st.integers(0, 60))
+@CHECKED
+def test_what_happened_before_is_not_changed_by_what_follows(history, n):
+    """The index never falls, and a longer history continues the shorter one."""
+    values, tags = history
+    earlier, later = after(values[:n], tags[:n]), after(values, tags)
+    assert earlier.index <= later.index
+    if earlier.index == later.index and earlier.centre is not None:
+        assert later.best <= earlier.best
+
+
+@given(histories())
+@CHECKED
+def test_the_scale_stays_in_its_range(history):
+    region = after(*history)
+    smallest = 1.0 / len(DISCRETE)
+    assert smallest <= region.scale <= 1.0
+    assert 0 <= region.n_successes < RULES.successes_to_grow
+    assert 0 <= region.n_failures < RULES.failures_to_shrink
+    assert region.n_successes == 0 or region.n_failures == 0
+    assert (region.centre is None) <= (region.best == math.inf)
+
+
+def test_no_trials_no_centre():
+    region = after([])
+    assert region.centre is None
+    assert region.best == math.inf
+    assert (region.index, region.scale) == (0, RULES.first_scale)
+    assert region.as_region(DISCRETE) is None
+
+
+# --------------------------------------------------------------- growing, shrinking
+@SPACES
+def test_successes_in_a_row_make_it_grow(space):
+    values = [5.0, 4.0, 3.0]  # the first one only gives it a centre
+    assert after(values, space=space).scale == 0.5
+    grown = after([*values, 2.0], space=space)
+    assert grown.scale == 1.0
+    assert grown.n_successes == 0
+    np.testing.assert_array_equal(grown.centre, point(3, space))
+    assert after([*values, 2.0, 1.0, 0.0, -1.0], space=space).scale == 1.0  # not beyond all
+
+
+@SPACES
+def test_failures_in_a_row_make_it_shrink(space):
+    values = [5.0] + [6.0] * 3
+    assert after(values, space=space).scale == 0.5
+    shrunk = after([*values, 6.0], space=space)
+    if space is MIXED:  # three codes: half of that cannot shrink to a quarter
+        assert shrunk.index == 1
+    else:
+        assert shrunk.scale == 0.25
+        assert shrunk.n_failures == 0
+        np.testing.assert_array_equal(shrunk.centre, point(0, space))
+
+
+def test_a_success_ends_a_row_of_failures_and_the_other_way_round():
+    assert after([5.0, 6.0, 6.0, 6.0, 4.0, 6.0, 6.0, 6.0]).scale == 0.5
+    assert after([5.0, 4.0, 3.0, 9.0, 2.0, 1.0]).scale == 0.5
+
+
+def test_an_equal_value_is_a_failure():
+    region = after([5.0, 5.0, 5.0])
+    assert (region.n_successes, region.n_failures) == (0, 2)
+    np.testing.assert_array_equal(region.centre, point(0))
+
+
+def test_values_not_better_than_infinity_give_a_centre_all_the_same():
+    region = after([math.inf, math.inf])
+    np.testing.assert_array_equal(region.centre, point(0))
+    assert region.n_failures == 1
+    region = after([math.inf, math.inf, 3.0, -math.inf])
+    np.testing.assert_array_equal(region.centre, point(3))
+    assert region.best == -math.inf
+
+
+# ----------------------------------------------------------------------- restarting
+@SPACES
+def test_a_region_that_is_too_small_ends_and_the_next_knows_nothing_of_it(space):
+    values, tags = [5.0], [0]
+    while after(values, tags, space).index == 0:
+        values, tags = [*values, 6.0], [*tags, 0]
+        assert len(values) < 50
+    region = after(values, tags, space)
+    assert state(region) == state(dataclasses.replace(after([], space=space), index=1))
+    assert region.as_region(space) is None
+    # worse than before, yet the best of the new region
+    region = after([*values, 7.0], [*tags, 1], space)
+    assert (region.index, region.best) == (1, 7.0)
+    np.testing.assert_array_equal(region.centre, point(len(values), space))
+
+
+def restart():
+    """Return values and tags that have just ended the first region of ``DISCRETE``."""
+    values = [5.0] + [6.0] * 8
+    tags = [0] * 9
+    assert after(values, tags).index == 1
+    return values, tags
+
+
+def test_late_trials_of_an_earlier_region_are_ignored():
+    values, tags = restart()
+    before = state(after(values, tags))
+    assert state(after([*values, -100.0, 3.0], [*tags, 0, 0])) == before
+    values, tags = [*values, 7.0], [*tags, 1]
+    before = state(after(values, tags))
+    assert state(after([*values, -100.0, 9.0], [*tags, 0, 0])) == before
+
+
+def test_trials_nobody_asked_for_move_the_centre_and_do_not_count():
+    values = [5.0, 6.0, 6.0]
+    before = after(values)
+    better = after([*values, 1.0], [0, 0, 0, NO_REGION])
+    np.testing.assert_array_equal(better.centre, point(3))
+    assert better.best == 1.0
+    assert (better.n_successes, better.n_failures) == (0, before.n_failures)
+    worse = after([*values, 9.0], [0, 0, 0, NO_REGION])
+    assert state(worse) == state(before)
+    many = after([*values, *[9.0] * 50], [0, 0, 0, *[NO_REGION] * 50])
+    assert state(many) == state(before)
+
+
+def test_start_up_trials_give_the_centre():
+    region = after([5.0, 3.0, 4.0], [NO_REGION] * 3)
+    np.testing.assert_array_equal(region.centre, point(1))
+    assert (region.n_successes, region.n_failures, region.scale) == (0, 0, RULES.first_scale)
+
+
+# ------------------------------------------------------------------ as part of space
+def test_all_of_the_space_is_no_region():
+    centre = point(0)
+    assert TrustRegion(centre=centre, scale=1.0).as_region(DISCRETE) is None
+    assert TrustRegion(centre=centre, scale=3.0).as_region(DISCRETE) is None
+    assert TrustRegion(centre=None, scale=0.5).as_region(DISCRETE) is None
+
+
+@given(st.floats(0.001, 0.999))
+@CHECKED
+def test_the_ball_and_the_box_follow_the_scale(scale):
+    for space in (DISCRETE, NUMERIC, MIXED):
+        region = TrustRegion(centre=point(0, space), scale=scale).as_region(space)
+        n_discrete = int(space.is_discrete.sum())
+        assert 1 <= region.radius <= max(n_discrete, 1)
+        assert region.radius >= scale * n_discrete
+        assert region.half_width == scale
+        np.testing.assert_array_equal(region.centre, point(0, space))
