@@ -213,15 +213,17 @@ def maxsat(path: str | Path, name: str = "maxsat") -> Problem:
     """Weighted satisfiability: minus the summed standardised weight of satisfied clauses."""
     n_variables, clauses = read_wcnf(path)
     weights = np.array([weight for weight, _ in clauses])
+    if weights.std() == 0.0:
+        raise ValueError(f"clauses of {path} must differ in weight, all have {weights[0]}")
     weights = (weights - weights.mean()) / weights.std()
-    # wanted[c, i]: +1 where clause c has the literal i, -1 where it has its negation
-    wanted = np.zeros((len(clauses), n_variables))
+    # wanted[v][c, i]: whether clause c holds when variable i has the value v
+    wanted = np.zeros((2, len(clauses), n_variables), dtype=bool)
     for row, (_, literals) in enumerate(clauses):
         for literal in literals:
-            wanted[row, abs(literal) - 1] = 1.0 if literal > 0 else -1.0
+            wanted[int(literal > 0), row, abs(literal) - 1] = True
 
     def value(codes: Codes) -> float:
-        satisfied = np.any(wanted * (2.0 * codes - 1.0) > 0.0, axis=1)
+        satisfied = np.any(np.where(codes == 1, wanted[1], wanted[0]), axis=1)
         return -float(weights[satisfied].sum())
 
     best = -195.6528 if Path(path).name == "frb-frb10-6-4.wcnf" else None

@@ -75,7 +75,8 @@ class FeatureMap:
         difference = observed - coordinates[:, None]
         is_one_hot = self._is_one_hot[columns]
         if is_one_hot.all():
-            return (difference != 0.0).astype(float)
+            differs: Array = (difference != 0.0).astype(float)
+            return differs
         difference /= self._divisor[columns, None]
         difference *= difference
         if is_one_hot.any():

@@ -3,8 +3,8 @@
     history -> standardised values -> surrogate -> log expected improvement
             -> genetic search inside the trust region -> point
 
-The same space, history, settings and seed give the same point, on any machine, in any
-process; what is kept between calls is a memo that changes the time and never the result.
+The same space, history, settings and seed give the same point in any process; what is kept
+between calls is a memo that changes the time and never the result.
 """
 
 from __future__ import annotations
@@ -146,11 +146,11 @@ def suggest(
         )
     domain = Domain(space, region.as_region(space), held)
     acquisition = _acquisition(space, history, settings, region, memo)
-    starts = _starts(history, region)
+    starts = _starts(history, domain)
     point = maximise(acquisition, domain, avoid, starts, rng, settings.search)
     if point is None and domain.region is not None:
         point = maximise(acquisition, whole, avoid, starts, rng, settings.search)
-    if point is None and math.isfinite(whole.size):
+    if point is None and whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
         point = unseen_point(whole, avoid, rng)
         if point is None:
@@ -186,15 +186,18 @@ def _acquisition(
     hyperparameters = _hyperparameters(feature_map, history, settings, deterministic, memo)
     values = standardise(history.values)
     chosen = _model_points(history, region, settings.max_model_points)
+    # Failed points too: without a value, but not to be surrounded by more of their kind.
+    known = np.concatenate([history.pending, history.others])
     model = Surrogate(
         feature_map,
         hyperparameters,
         history.points[chosen],
         values[chosen],
-        history.pending if len(history.pending) else None,
+        known[-settings.max_model_points :] if len(known) else None,
     )
-    in_region = values[history.values == region.best]
-    best = float(in_region[0]) if len(in_region) else float(values.min())
+    best = float(values.min())
+    if region.centre is not None:
+        best = float(values[history.values == region.best][0])
     if not deterministic:
         # A lucky noisy value is no level to improve on; the model's own idea of it is.
         best = float(np.min(model.posterior(history.points[chosen])[0]))
@@ -215,9 +218,15 @@ def _hyperparameters(
     functions of the history, the memo only avoids repeating the first.
     """
     n = len(history.points)
-    stride = 2 ** max(0, math.floor(math.log2(n / 16)) if n else 0)
+    stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
-    key = (history.points[:n0].tobytes(), history.values[:n0].tobytes(), bytes(deterministic))
+    key = (
+        history.points[:n0].tobytes(),
+        history.values[:n0].tobytes(),
+        feature_map.owner.tobytes(),
+        feature_map.is_numeric.tobytes(),
+        f"{deterministic} {settings.max_fit_points}".encode(),
+    )
     start = memo.hyperparameters if memo is not None and memo.key == key else None
     if start is None:
         start = _fit(feature_map, history, n0, settings, deterministic, None)
@@ -264,10 +273,10 @@ def _model_points(history: History, region: TrustRegion, limit: int) -> NDArray[
     return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])
 
 
-def _starts(history: History, region: TrustRegion, n: int = 20) -> Array:
+def _starts(history: History, domain: Domain, n: int = 20) -> Array:
     """Return points that the search should vary: the best ones, and the region's centre."""
     best = history.points[np.argsort(history.values, kind="stable")[:n]]
-    return best if region.centre is None else np.concatenate([region.centre[None], best])
+    return best if domain.region is None else np.concatenate([domain.region.centre[None], best])
 
 
 def _has_conflicts(history: History) -> bool:

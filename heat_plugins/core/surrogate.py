@@ -4,34 +4,23 @@ Notation
     ===========  =====================================================================
     n, m, d      observations, candidates, parameters
     F            (n, s) features of the observations (features.py)
-    w            (d,) weights of the parameters
+    w            (d,) weights of the kernel k = exp(-D), one a parameter
     D            (n, m) weighted squared distances
     level        what the logarithms of the weights have in common
-    ratio        how much faster the rough part of the kernel decays
-    share        the part of the variance that is rough
     lam          noise variance as a share of the signal variance
-    blur         how closely values must be fitted, relative to how bad they are
-    k, K         (n, n) kernel, and k + diag(lam + blur^2 (y - min y)^2)
+    K            (n, n) k + diag(lam + BLUR^2 (y - min y)^2)
     y            (n,) standardised values
     sigma2       signal variance
     ===========  =====================================================================
 
-The kernel is the heat kernel at two diffusion times,
+Prior: log w_i ~ N(level, spread_i^2) with the level itself free. A smooth problem has a low
+level (two random points are still correlated), a rugged one a high level (only near
+neighbours are); the marginal likelihood tells them apart, so nobody has to choose. The
+spread says how much more one parameter may matter than another.
 
-    k = (1 - share) exp(-D) + share exp(-ratio D).
-
-The slow part carries the trend, down to main effects alone when D is small; the fast part
-carries what only near neighbours have in common. A smooth problem needs no fast part. In a
-rugged one a single time has to be a compromise that predicts badly: it either forgets the
-trend or mistakes the ruggedness for structure.
-
-Prior: log w_i ~ N(level, spread^2) with the level itself free, so that the marginal
-likelihood decides how far correlations reach and nobody has to choose; the spread says how
-much more one parameter may matter than another.
-
-The blur lets the model be vague about bad values. Real objectives are seldom stationary:
-what a choice does far from the optimum says little about what it does near it, and a model
-that must reproduce both gets the more important one wrong.
+Bad values may be fitted loosely, the more so the worse they are (the blur). What a choice
+does far from the optimum says little about what it does near it, and a model that has to
+reproduce both is sure of things that are not so.
 
 The signal variance has its best value in closed form given the rest. The value and the
 gradient of the density cost one Cholesky factor, one inverse and two products.
@@ -39,13 +28,11 @@ gradient of the density cost one Cholesky factor, one inverse and two products.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, optimize, special
+from scipy import linalg, optimize
 
 from heat_plugins.core.features import FeatureMap, squared_distances
 from heat_plugins.space import Array
@@ -55,80 +42,48 @@ __all__ = ["Hyperparameters", "Surrogate", "fit"]
 # The mean squared difference of two uniform numbers is 1/6, that of two random
 # categories close to 1: with this factor a number counts as much as a category.
 NUMERIC_WEIGHT = 6.0
-LOG_WEIGHT_SPREAD = 1.0
+# Deviations of the log weights around their level, of choices and of numbers: a learning
+# rate often matters far more than a momentum, while one of many choices is like the others.
+CHOICE_SPREAD = 0.4
+NUMBER_SPREAD = 1.0
 LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
 LEVEL_BOUNDS = (-12.0, 3.0)
-LOG_RATIO_PRIOR = (np.log(20.0), 1.5)  # centre and deviation
-LOG_RATIO_BOUNDS = (np.log(2.0), np.log(1e4))
-LOGIT_SHARE_PRIOR = (-3.0, 2.0)
-LOGIT_SHARE_BOUNDS = (-9.0, 3.0)
-LOG_NOISE_PRIOR = (np.log(1e-2), 2.0)
+LOG_NOISE_PRIOR = (np.log(1e-2), 2.0)  # centre and deviation
 LOG_NOISE_BOUNDS = (np.log(1e-5), np.log(1e2))
-LOG_BLUR_PRIOR = (np.log(0.02), 1.5)
-LOG_BLUR_BOUNDS = (np.log(1e-3), np.log(0.5))
 DETERMINISTIC_NOISE = 1e-4
+BLUR = 0.1
 # An inverse-gamma prior worth this many observations keeps sigma2 near 1 when n is small.
 VARIANCE_PRIOR_COUNT = 4.0
 
 # Where a cold fit may start: totals of the weights, from "all points alike" to "every
-# mismatch decides", each alone and with a rough part of one of the given totals.
-STARTING_TOTALS = (0.1, 0.5, 2.0, 8.0)
-STARTING_BLURS = (0.01, 0.1)
-STARTING_ROUGH_PARTS = ((10.0, 0.3), (40.0, 0.1))  # total, share
+# mismatch decides".
+STARTING_TOTALS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
 COLD_ITERATIONS = 30
 WARM_ITERATIONS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """What is searched."""
+    """What is searched: (d,) log weights, their level and the log noise share."""
 
-    log_weights: Array  # (d,)
+    log_weights: Array
     level: float
     log_noise: float
-    log_blur: float
-    log_ratio: float
-    logit_share: float
 
     def to_vector(self) -> Array:
-        """Return everything as one vector (d + 5,)."""
-        rest = [self.level, self.log_noise, self.log_blur, self.log_ratio, self.logit_share]
-        return np.concatenate([self.log_weights, rest])
+        """Return everything as one vector (d + 2,)."""
+        return np.concatenate([self.log_weights, [self.level, self.log_noise]])
 
     @staticmethod
     def from_vector(vector: Array) -> Hyperparameters:
         """Undo :meth:`to_vector`."""
-        return Hyperparameters(vector[:-5], *(float(number) for number in vector[-5:]))
-
-    @property
-    def share(self) -> float:
-        """The rough part of the variance."""
-        return float(special.expit(self.logit_share))
+        return Hyperparameters(vector[:-2], float(vector[-2]), float(vector[-1]))
 
     def noise(self, values: Array) -> Array:
         """Return (n,) how far off each value may be, as variances in units of sigma2."""
         badness = values - values.min()
-        noise: Array = np.exp(self.log_noise) + (np.exp(self.log_blur) * badness) ** 2
+        noise: Array = np.exp(self.log_noise) + (BLUR * badness) ** 2
         return noise
-
-    def correlations(self, distances: Array) -> Array:
-        """Return the kernel at weighted squared distances."""
-        smooth: Array = np.exp(-distances)
-        # Far below what could change a suggestion: save the second exponential.
-        if self.share < 2e-4:
-            return smooth
-        rough = np.exp(distances * -np.exp(self.log_ratio))
-        rough *= self.share
-        smooth *= 1.0 - self.share
-        smooth += rough
-        return smooth
-
-    def correlation_slopes(self, distances: Array) -> Array:
-        """Return the derivative of the kernel in the distance."""
-        ratio, share = np.exp(self.log_ratio), self.share
-        slopes: Array = (share - 1.0) * np.exp(-distances)
-        slopes -= share * ratio * np.exp(-ratio * distances)
-        return slopes
 
 
 def fit(
@@ -148,43 +103,28 @@ def fit(
         deterministic: Whether equal points always have equal values; then the noise is a
             small constant instead of being learnt.
         start: Hyperparameters of nearly the same data; a few steps from there are enough.
-            None searches from the most likely of several starts.
+            None searches from the most likely of several levels.
     """
     density = _NegativeLogDensity(feature_map, feature_map(points), values)
     log_noise = np.log(DETERMINISTIC_NOISE) if deterministic else LOG_NOISE_PRIOR[0]
     noise_bounds = (log_noise, log_noise) if deterministic else LOG_NOISE_BOUNDS
     if start is None:
-        first = min(_cold_starts(density.offsets, log_noise), key=density.value).to_vector()
-        n_iterations = COLD_ITERATIONS
+        levels = [float(np.log(total / len(density.offsets))) for total in STARTING_TOTALS]
+        starts = [Hyperparameters(density.offsets + level, level, log_noise) for level in levels]
+        first, n_iterations = min(starts, key=density.value), COLD_ITERATIONS
     else:
-        first, n_iterations = start.to_vector(), WARM_ITERATIONS
-    bounds = [LOG_WEIGHT_BOUNDS] * (len(first) - 5)
-    bounds += [LEVEL_BOUNDS, noise_bounds, LOG_BLUR_BOUNDS, LOG_RATIO_BOUNDS, LOGIT_SHARE_BOUNDS]
+        first, n_iterations = start, WARM_ITERATIONS
+    bounds = [*[LOG_WEIGHT_BOUNDS] * len(density.offsets), LEVEL_BOUNDS, noise_bounds]
     low, high = np.array(bounds).T
     result = optimize.minimize(
         density,
-        np.clip(first, low, high),
+        np.clip(first.to_vector(), low, high),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
         options={"maxiter": n_iterations},
     )
     return Hyperparameters.from_vector(result.x)
-
-
-def _cold_starts(offsets: Array, log_noise: float) -> Iterator[Hyperparameters]:
-    for total, blur in itertools.product(STARTING_TOTALS, STARTING_BLURS):
-        level = float(np.log(total / len(offsets)))
-        for rough_total, share in ((20.0 * total, 0.003), *STARTING_ROUGH_PARTS):
-            if rough_total >= 4.0 * total:
-                yield Hyperparameters(
-                    offsets + level,
-                    level,
-                    log_noise,
-                    float(np.log(blur)),
-                    float(np.log(rough_total / total)),
-                    float(special.logit(share)),
-                )
 
 
 class _NegativeLogDensity:
@@ -196,12 +136,11 @@ class _NegativeLogDensity:
         self.squared_features = features**2
         self.values = values
         self.offsets = np.where(feature_map.is_numeric, np.log(NUMERIC_WEIGHT), 0.0)  # (d,)
+        self.spreads = np.where(feature_map.is_numeric, NUMBER_SPREAD, CHOICE_SPREAD)  # (d,)
 
     def value(self, hyperparameters: Hyperparameters) -> float:
         """Return the value alone, which saves the inverse."""
-        distances = self._distances(hyperparameters)
-        kernel = hyperparameters.correlations(distances)
-        factor = _cholesky(kernel, hyperparameters.noise(self.values))
+        factor = _cholesky(self._kernel(hyperparameters), hyperparameters.noise(self.values))
         whitened = linalg.solve_triangular(factor, self.values, lower=True, check_finite=False)
         half_sum = 0.5 * float(whitened @ whitened + VARIANCE_PRIOR_COUNT)
         half_count = 0.5 * (len(self.values) + VARIANCE_PRIOR_COUNT)
@@ -215,64 +154,50 @@ class _NegativeLogDensity:
         return value + prior, gradient + prior_gradient
 
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
-        """Minus the log prior density; every part of it is normal."""
+        """Minus the log prior density, every part of it normal, and its gradient."""
         deviations = hyperparameters.log_weights - self.offsets - hyperparameters.level
-        deviations = deviations / LOG_WEIGHT_SPREAD
-        tail = np.array(
-            [
-                (hyperparameters.log_noise, *LOG_NOISE_PRIOR),
-                (hyperparameters.log_blur, *LOG_BLUR_PRIOR),
-                (hyperparameters.log_ratio, *LOG_RATIO_PRIOR),
-                (hyperparameters.logit_share, *LOGIT_SHARE_PRIOR),
-            ]
-        )
-        others = (tail[:, 0] - tail[:, 1]) / tail[:, 2]
-        value = 0.5 * float(deviations @ deviations + others @ others)
-        return value, np.concatenate(
-            [
-                deviations / LOG_WEIGHT_SPREAD,
-                [-deviations.sum() / LOG_WEIGHT_SPREAD],
-                others / tail[:, 2],
-            ]
-        )
+        deviations = deviations / self.spreads
+        centre, noise_spread = LOG_NOISE_PRIOR
+        noise_deviation = (hyperparameters.log_noise - centre) / noise_spread
+        value = 0.5 * float(deviations @ deviations) + 0.5 * noise_deviation**2
+        by_weights = deviations / self.spreads
+        rest = [-by_weights.sum(), noise_deviation / noise_spread]
+        return value, np.concatenate([by_weights, rest])
 
-    def _distances(self, hyperparameters: Hyperparameters) -> Array:
+    def _kernel(self, hyperparameters: Hyperparameters) -> Array:
         weights = np.exp(hyperparameters.log_weights)
         weighted = self.feature_map.weighted(self.features, weights)
-        distances = squared_distances(weighted, weighted)
-        distances.flat[:: len(distances) + 1] = 0.0
-        return distances
+        return _correlations(squared_distances(weighted, weighted), symmetric=True)
 
     def _negative_log_likelihood(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
-        n = len(self.values)
-        weights = np.exp(hyperparameters.log_weights)
-        noise = hyperparameters.noise(self.values)
-        constant_noise = np.exp(hyperparameters.log_noise)
-        ratio, share = np.exp(hyperparameters.log_ratio), hyperparameters.share
-        distances = self._distances(hyperparameters)
-        smooth, rough = np.exp(-distances), np.exp(-ratio * distances)
-        factor = _cholesky((1.0 - share) * smooth + share * rough, noise)
+        kernel = self._kernel(hyperparameters)
+        factor = _cholesky(kernel, hyperparameters.noise(self.values))
         inverse = _inverse_from_cholesky(factor)
         alpha = inverse @ self.values
         half_sum = 0.5 * float(self.values @ alpha + VARIANCE_PRIOR_COUNT)
-        half_count = 0.5 * (n + VARIANCE_PRIOR_COUNT)
+        half_count = 0.5 * (len(self.values) + VARIANCE_PRIOR_COUNT)
         value = half_count * np.log(half_sum) + np.log(np.diagonal(factor)).sum()
         # d value / d K; the variance is at its best, so its share of the gradient is zero.
-        by_kernel = 0.5 * (inverse - np.outer(alpha, alpha) * (half_count / half_sum))
-        gradient = np.zeros(len(weights) + 5)
-        by_noise = np.diagonal(by_kernel)
-        gradient[-4] = by_noise.sum() * constant_noise
-        gradient[-3] = 2.0 * by_noise @ (noise - constant_noise)
-        by_rough = by_kernel * rough
-        by_smooth = by_kernel * smooth
-        gradient[-2] = -share * ratio * np.vdot(by_rough, distances)
-        gradient[-1] = share * (1.0 - share) * (by_rough.sum() - by_smooth.sum())
-        by_distance = (1.0 - share) * by_smooth + (share * ratio) * by_rough  # minus d / d D
+        by_kernel = inverse
+        by_kernel -= np.outer(alpha, alpha * (half_count / half_sum))
+        by_kernel *= 0.5
+        by_noise = np.trace(by_kernel) * np.exp(hyperparameters.log_noise)
+        by_kernel *= kernel  # now minus d value / d D
         # sum_ab B_ab (F_as - F_bs)^2 = 2 (sum_a F_as^2 B_a. - sum_ab F_as B_ab F_bs)
-        per_feature = by_distance.sum(axis=1) @ self.squared_features
-        per_feature -= np.einsum("as,as->s", self.features, by_distance @ self.features)
-        gradient[:-5] = -2.0 * self.feature_map.sum_by_parameter(per_feature) * weights
-        return float(value), gradient
+        per_feature = by_kernel.sum(axis=1) @ self.squared_features
+        per_feature -= np.einsum("as,as->s", self.features, by_kernel @ self.features)
+        by_weights = -2.0 * self.feature_map.sum_by_parameter(per_feature)
+        by_weights *= np.exp(hyperparameters.log_weights)
+        return float(value), np.concatenate([by_weights, [0.0, by_noise]])
+
+
+def _correlations(distances: Array, symmetric: bool = False) -> Array:
+    """Return the kernel exp(-D) in the place of the distances."""
+    np.negative(distances, out=distances)
+    correlations: Array = np.exp(distances, out=distances)
+    if symmetric:
+        correlations.flat[:: len(correlations) + 1] = 1.0
+    return correlations
 
 
 def _cholesky(kernel: Array, noise: Array) -> Array:
@@ -319,14 +244,12 @@ class Surrogate:
         """Factorise the kernel matrix once; every prediction then is two products."""
         n = len(points)
         self._feature_map = feature_map
-        self._hyperparameters = hyperparameters
         self._weights = np.exp(hyperparameters.log_weights)
         everything = points if pending is None else np.concatenate([points, pending])
         self._columns = np.ascontiguousarray(everything.T)  # (d, n + p)
         self._features = feature_map.weighted(feature_map(everything), self._weights)
         distances = squared_distances(self._features, self._features)
-        distances.flat[:: len(distances) + 1] = 0.0
-        kernel = hyperparameters.correlations(distances)
+        kernel = _correlations(distances, symmetric=True)
         noise = np.full(len(kernel), np.exp(hyperparameters.log_noise))
         noise[:n] = hyperparameters.noise(values)
         factor = _cholesky(kernel, noise)
@@ -366,7 +289,7 @@ class Surrogate:
 
     def _from_distances(self, distances: Array) -> tuple[Array, Array]:
         """Return means and variances (m,) from distances (m, n + p) to the data."""
-        covariance = self._hyperparameters.correlations(distances)
+        covariance = _correlations(distances)
         mean = covariance[:, : self._n] @ self._alpha
         whitened = covariance @ self._whitener
         explained = np.einsum("ij,ij->i", whitened, whitened)
@@ -377,13 +300,11 @@ class Surrogate:
     ) -> tuple[float, float, Array, Array]:
         """Return mean, variance and their derivatives in numeric columns at one point (d,)."""
         weighted = self._feature_map.weighted(self._feature_map(point[None]), self._weights)
-        distances = squared_distances(weighted, self._features)[0]  # (n + p,)
-        covariance = self._hyperparameters.correlations(distances)
+        covariance = _correlations(squared_distances(weighted, self._features))[0]  # (n + p,)
         features = self._feature_map.first_feature[columns]
         scale = np.sqrt(self._weights[columns])
         difference = weighted[0, features] - self._features[:, features]  # (n + p, c)
-        slope = self._hyperparameters.correlation_slopes(distances)
-        by_place = 2.0 * scale * difference * slope[:, None]
+        by_place = -2.0 * scale * difference * covariance[:, None]
         whitened = covariance @ self._whitener
         mean = covariance[: self._n] @ self._alpha
         mean_gradient = self._alpha @ by_place[: self._n]

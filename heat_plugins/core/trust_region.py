@@ -33,8 +33,8 @@ class TrustRegionRules:
         factor: By how much it grows and shrinks.
         successes_to_grow: Improvements in a row before it grows.
         failures_to_shrink: Trials in a row without one before it shrinks.
-        smallest_box: Half the side of the numeric box below which a region ends, where
-            there are no discrete parameters. (A Hamming radius below 1 ends it otherwise.)
+        smallest_box: Half the side of the numeric box below which a region ends. (Without
+            numbers, a Hamming radius below 1 ends it.)
     """
 
     first_scale: float = 0.8
@@ -68,8 +68,12 @@ class TrustRegion:
         """Return the part of the space to search; None for all of it."""
         if self.centre is None or self.scale >= 1.0:
             return None
-        n_discrete = int(space.is_discrete.sum())
+        n_discrete = _n_free_discrete(space)
         return Region(self.centre, max(1, math.ceil(self.scale * n_discrete)), self.scale)
+
+
+def _n_free_discrete(space: Space) -> int:
+    return int(np.sum(space.is_discrete & (space.n_levels > 1)))
 
 
 def replay(
@@ -91,8 +95,10 @@ def replay(
     A trial asked for by an earlier region comes too late to say anything about this one. One
     that no region asked for may move the centre but is neither a success nor a failure.
     """
-    n_discrete = int(space.is_discrete.sum())
+    n_discrete = _n_free_discrete(space)
     smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
+    if n_discrete < np.sum(space.n_levels > 1):
+        smallest = min(smallest, rules.smallest_box)
     index, centre, best, scale = 0, -1, math.inf, rules.first_scale
     successes = failures = 0
     for i, (value, tag) in enumerate(zip(values.tolist(), asked_from.tolist(), strict=True)):

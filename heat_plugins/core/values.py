@@ -37,7 +37,8 @@ def standardise(values: Array) -> Array:
     clipped = np.where(np.isneginf(values), finite.min() - step, clipped)
     centred: Array = clipped - clipped.mean()
     largest = np.max(np.abs(centred))
-    if largest <= 1e-15:  # nothing but rounding differs
+    if largest <= 1e-15 * np.max(np.abs(clipped)):  # nothing but rounding differs
         return np.zeros_like(centred)
     centred /= largest  # squares of tiny differences would underflow
-    return centred / centred.std()
+    standardised: Array = centred / centred.std()
+    return standardised

@@ -7,14 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins.core import surrogate
 from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.features import FeatureMap
-from heat_plugins.core.surrogate import (
-    Hyperparameters,
-    Surrogate,
-    _NegativeLogDensity,
-    fit,
-)
+from heat_plugins.core.surrogate import Hyperparameters, Surrogate, _NegativeLogDensity, fit
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -45,9 +41,6 @@ NUMERIC = np.flatnonzero(~MIXED.is_discrete)
 RANGES = {
     "level": (-2.0, 0.0),
     "log_noise": (-7.0, -1.0),
-    "log_blur": (-5.0, -1.0),
-    "log_ratio": (1.0, 4.0),
-    "logit_share": (-3.0, 1.0),
 }
 
 
@@ -59,27 +52,29 @@ def some_hyperparameters(space, rng, **given):
 
 
 def correlations(space, hyperparameters, left, right):
-    """The kernel by its definition: the heat kernel at two diffusion times."""
+    """The kernel by its definition: heat kernel on choices times RBF on numbers."""
     left, right = left.copy(), right.copy()
     for i, parameter in enumerate(space.parameters):
         if isinstance(parameter, Ordinal):
             left[:, i] /= max(parameter.n_levels - 1, 1)
             right[:, i] /= max(parameter.n_levels - 1, 1)
-    weights, discrete = np.exp(hyperparameters.log_weights), space.is_categorical
-    share, ratio = hyperparameters.share, np.exp(hyperparameters.log_ratio)
-    smooth = mixed_kernel(left, right, weights, discrete)
-    rough = mixed_kernel(left, right, ratio * weights, discrete)
-    return (1.0 - share) * smooth + share * rough
+    weights = np.exp(hyperparameters.log_weights)
+    return mixed_kernel(left, right, weights, space.is_categorical)
 
 
 def inverse_of_data(space, hyperparameters, points, values, pending=None):
     """The inverse of K, that is of the kernel and the noise of each observation."""
-    blur = np.exp(hyperparameters.log_blur)
-    noise = np.exp(hyperparameters.log_noise) + blur**2 * (values - values.min()) ** 2
+    badness = values - values.min()
+    noise = np.exp(hyperparameters.log_noise) + (surrogate.BLUR * badness) ** 2
     if pending is not None:
         points = np.concatenate([points, pending])
         noise = np.append(noise, np.full(len(pending), np.exp(hyperparameters.log_noise)))
     return np.linalg.inv(correlations(space, hyperparameters, points, points) + np.diag(noise))
+
+
+def density_of(space, points, values):
+    feature_map = FeatureMap(space)
+    return _NegativeLogDensity(feature_map, feature_map(points), values)
 
 
 def data(space, n, rng):
@@ -130,7 +125,8 @@ def test_signal_variance_is_where_its_density_is_highest(space):
 
 
 @SPACES
-def test_without_noise_the_model_goes_through_the_data(space):
+def test_without_noise_the_model_goes_through_the_data(space, monkeypatch):
+    monkeypatch.setattr(surrogate, "BLUR", 0.0)
     rng = np.random.default_rng(5)
     points = np.unique(space.sample(12, rng), axis=0)
     values = rng.standard_normal(len(points))
@@ -139,7 +135,6 @@ def test_without_noise_the_model_goes_through_the_data(space):
         rng,
         log_weights=np.zeros(len(space)),
         log_noise=np.log(1e-10),
-        log_blur=np.log(1e-6),
     )
     mean, variance = model_of(space, hyperparameters, points, values).posterior(points)
     np.testing.assert_allclose(mean, values, atol=1e-4)
@@ -216,12 +211,9 @@ def test_order_of_observations_does_not_matter(space):
     first = model_of(space, hyperparameters, points, values).posterior(candidates)
     again = model_of(space, hyperparameters, points[order], values[order]).posterior(candidates)
     np.testing.assert_allclose(first, again, atol=1e-8)
-    feature_map = FeatureMap(space)
     theta = hyperparameters.to_vector()
-    value, gradient = _NegativeLogDensity(feature_map, feature_map(points), values)(theta)
-    value_again, gradient_again = _NegativeLogDensity(
-        feature_map, feature_map(points[order]), values[order]
-    )(theta)
+    value, gradient = density_of(space, points, values)(theta)
+    value_again, gradient_again = density_of(space, points[order], values[order])(theta)
     assert value == pytest.approx(value_again, rel=1e-8)
     np.testing.assert_allclose(gradient, gradient_again, rtol=1e-8, atol=1e-8)
 
@@ -260,12 +252,12 @@ def test_pending_points_are_conditioned_on_at_their_means(space, seed, n_pending
 def test_gradient_of_the_density_is_that_of_its_value(space, n):
     rng = np.random.default_rng(11)
     points, values = space.sample(n, rng), rng.standard_normal(n)
-    feature_map = FeatureMap(space)
-    density = _NegativeLogDensity(feature_map, feature_map(points), values)
     for _ in range(3):
-        theta = some_hyperparameters(space, rng).to_vector()
+        hyperparameters = some_hyperparameters(space, rng)
+        theta = hyperparameters.to_vector()
+        density = density_of(space, points, values)
         value, gradient = density(theta)
-        assert value == pytest.approx(density.value(Hyperparameters.from_vector(theta)), rel=1e-9)
+        assert value == pytest.approx(density.value(hyperparameters), rel=1e-9)
         step = 1e-5
         expected = [
             (density(theta + step * unit)[0] - density(theta - step * unit)[0]) / (2.0 * step)
@@ -288,23 +280,24 @@ def test_hyperparameters_survive_the_way_through_a_vector():
 def test_fit_raises_the_density(space, deterministic):
     rng = np.random.default_rng(13)
     points, values = data(space, 30, rng)
-    feature_map = FeatureMap(space)
-    density = _NegativeLogDensity(feature_map, feature_map(points), values)
-    cold = fit(feature_map, points, values, deterministic=deterministic)
-    warm = fit(feature_map, points, values, deterministic=deterministic, start=cold)
-    other = some_hyperparameters(space, rng)
-    start = dataclasses.replace(other, log_noise=cold.log_noise)
-    improved = fit(feature_map, points, values, deterministic=deterministic, start=start)
-    assert density.value(warm) <= density.value(cold) + 1e-9
-    assert density.value(improved) < density.value(start)
-    assert density.value(cold) < density.value(start)
+    density = density_of(space, points, values)
+
+    def fit_from(start):
+        return fit(FeatureMap(space), points, values, deterministic=deterministic, start=start)
+
+    cold = fit_from(None)
+    warm = fit_from(cold)
+    elsewhere = dataclasses.replace(cold, log_weights=rng.normal(0.0, 2.0, len(space)))
+    improved = fit_from(elsewhere)
+    assert density.value(warm) <= density.value(cold) + 1e-6
+    assert density.value(improved) < density.value(elsewhere)
+    assert density.value(cold) < density.value(elsewhere)
 
 
 def test_fit_finds_which_parameters_matter():
     rng = np.random.default_rng(14)
     points = CATEGORIES.sample(80, rng)
-    effects = rng.standard_normal((2, 5))
-    values = effects[0, points[:, 1].astype(int)] + effects[1, points[:, 4].astype(int)]
+    values = points[:, 1] + points[:, 4]
     values = (values - values.mean()) / values.std()
     weights = fit(FeatureMap(CATEGORIES), points, values, deterministic=True).log_weights
     assert set(np.argsort(weights)[-2:]) == {1, 4}

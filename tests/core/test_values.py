@@ -18,7 +18,7 @@ ordinary = st.lists(
 @given(anything)
 @CHECKED
 @example(np.array([np.inf]))
-@example(np.array([-np.inf, np.inf]))
+@example(np.array([-np.inf, np.inf, np.inf]))
 @example(np.array([np.inf, 3.0]))
 @example(np.array([-np.inf, 3.0, 3.0]))
 @example(np.array([1e308, -1e308, 0.0]))
@@ -45,6 +45,7 @@ def test_order_is_kept(values):
 @given(anything)
 @CHECKED
 def test_mean_is_zero_and_deviation_one_or_all_values_are_alike(values):
+    assume(np.any(np.isfinite(values)))
     result = standardise(values)
     assert result.mean() == pytest.approx(0.0, abs=1e-6)
     assert result.std() == pytest.approx(1.0, abs=1e-6) or np.all(np.ptp(result) == 0.0)
