@@ -73,7 +73,8 @@ def continue_study(
         start = time.process_time()
         trial = study.ask(distributions)
         record.seconds.append(time.process_time() - start)
-        value = problem(np.array([trial.params[name] for name in distributions]))
+        params = trial.params  # a copy each time it is asked for
+        value = problem(np.array([params[name] for name in distributions]))
         study.tell(trial, value)
         record.values.append(value)
         if on_trial is not None:
