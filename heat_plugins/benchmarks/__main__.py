@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from heat_plugins._extras import require
 from heat_plugins.benchmarks.problems import DATA_VARIABLE, PROBLEMS
 
 
@@ -77,8 +78,7 @@ def _bench(arguments: argparse.Namespace) -> None:
 
 
 def _progress(rows: Iterator[Any], total: int) -> Iterable[Any]:
-    from tqdm import tqdm
-
+    tqdm = require("tqdm", extra="benchmarks").tqdm
     bar: Iterable[Any] = tqdm(rows, total=total, unit="study", file=sys.stderr)
     return bar
 

@@ -185,15 +185,15 @@ def _acquisition(
     deterministic = settings.deterministic and not _has_conflicts(history)
     hyperparameters = _hyperparameters(feature_map, history, settings, deterministic, memo)
     values = standardise(history.values)
-    chosen = _model_points(history, region, settings.max_model_points)
+    chosen = _model_points(space, history, region, settings.max_model_points)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
-    known = np.concatenate([history.pending, history.others])
+    without_value = np.concatenate([history.others, history.pending])
     model = Surrogate(
         feature_map,
         hyperparameters,
         history.points[chosen],
         values[chosen],
-        known[-settings.max_model_points :] if len(known) else None,
+        without_value[-settings.max_model_points // 2 :],
     )
     best = float(values.min())
     if region.centre is not None:
@@ -261,14 +261,18 @@ def _fit(
     )
 
 
-def _model_points(history: History, region: TrustRegion, limit: int) -> NDArray[np.int64]:
+def _model_points(
+    space: Space, history: History, region: TrustRegion, limit: int
+) -> NDArray[np.int64]:
     """Choose observations for the surrogate: of very many, near, good and late ones."""
     n = len(history.points)
     if n <= limit:
         return np.arange(n)
     best = np.argsort(history.values, kind="stable")
     centre = history.points[best[0]] if region.centre is None else region.centre
-    near = np.argsort(np.sum(history.points != centre, axis=1), kind="stable")
+    difference = np.abs(history.points - centre)
+    distance = np.where(space.is_discrete, difference > 0.0, difference).sum(axis=1)
+    near = np.argsort(distance, kind="stable")
     latest = np.arange(n)[::-1]
     return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])
 
