@@ -3,6 +3,7 @@
 A map of the package:
 
     space       parameters, and the arrays in which the core sees them
+                (choices, numeric: the kinds of parameters)
     kernels     the heat kernel as a formula and as a GPyTorch kernel
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna

@@ -1,0 +1,238 @@
+"""Parameters on a number line: the core sees the place of a value in [0, 1]."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Float", "Integer", "NumberLine"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """A parameter on a number line, seen by the core as its place in [0, 1].
+
+    Values on a grid are ``low + k * step``. Each has one place, the same bits whichever
+    way it was come by, so that points can be compared: exact for grids of up to 2^52
+    values, on a log scale up to about 1e13.
+    """
+
+    name: str
+    low: float
+    high: float
+    step: float | None = None
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        bounds = f"[{self.low}, {self.high}]"
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise ValueError(f"bounds of {self.name!r} must be finite, got {bounds}")
+        if self.low > self.high:
+            raise ValueError(f"bounds of {self.name!r} must have low <= high, got {bounds}")
+        if not math.isfinite(self.high - self.low):
+            raise ValueError(f"range of {self.name!r} must be finite, got {bounds}")
+        if self.log and self.low <= 0:
+            raise ValueError(
+                f"lower bound of {self.name!r} must be > 0 on a log scale, got {self.low}"
+            )
+        if self.step is not None and not 0 < self.step < math.inf:
+            raise ValueError(f"step of {self.name!r} must be > 0 and finite, got {self.step}")
+
+    @cached_property
+    def n_levels(self) -> float:
+        """How many different values there are; infinite without a step."""
+        if self.low == self.high:
+            return 1
+        if self.step is None:
+            return math.inf
+        return (_decimal(self.high) - _decimal(self.low)) // _decimal(self.step) + 1
+
+    @cached_property
+    def _highest(self) -> float:
+        """The highest value: the upper bound, or what the grid has last below it."""
+        if self.step is None:
+            return self.high
+        return float(_decimal(self.low) + (self.n_levels - 1) * _decimal(self.step))
+
+    @cached_property
+    def _line(self) -> tuple[float, float]:
+        """Start and length of the line that is mapped to [0, 1]; never of no length."""
+        low, high = self.low, self._highest
+        if self.log:
+            low, high = float(np.log(low)), float(np.log(high))
+        return low, (high - low) or 1.0
+
+    def _place(self, index: Array) -> Array:
+        """Return the place of the ``index``-th value of the grid."""
+        assert self.step is not None
+        last = self.n_levels - 1
+        index = np.clip(index, 0, last)
+        return self._to_unit(self.low + index * self.step) if self.log else index / max(last, 1)
+
+    def _index(self, coordinates: Array) -> Array:
+        """Return the number of the value of the grid that is nearest to a place."""
+        assert self.step is not None
+        places, last = np.clip(coordinates, 0.0, 1.0), self.n_levels - 1
+        steps = (self._from_unit(places) - self.low) / self.step if self.log else places * last
+        index: Array = np.clip(np.rint(steps), 0, last)
+        return index
+
+    def _to_unit(self, values: Array) -> Array:
+        start, length = self._line
+        line = np.log(np.maximum(values, self.low)) if self.log else values
+        unit: Array = np.clip((line - start) / length, 0.0, 1.0)
+        return unit
+
+    def _from_unit(self, coordinates: Array) -> Array:
+        start, length = self._line
+        line = start + coordinates * length
+        values: Array = np.clip(np.exp(line) if self.log else line, self.low, self.high)
+        return values
+
+    @property
+    def _slack(self) -> float:
+        """How far outside the bounds a value may be by rounding."""
+        return 1e-9 * max(abs(self.low), abs(self.high))
+
+    def encode(self, value: Any) -> float:
+        """Return the place of ``value`` in [0, 1]; a value off the grid keeps its own."""
+        number = _as_number(value)
+        if not self.low - self._slack <= number <= self.high + self._slack:
+            raise ValueError(
+                f"value of {self.name!r} must be a number in [{self.low}, {self.high}], "
+                f"got {value!r}"
+            )
+        if self.n_levels == 1 or number <= self.low:
+            return 0.0
+        if self.step is not None:
+            index = (number - self.low) / self.step
+            if abs(index - round(index)) < 1e-3:
+                return float(self._place(np.array(float(round(index)))))
+        return 1.0 if number >= self.high else float(self._to_unit(np.array(float(number))))
+
+    def decode(self, coordinate: float) -> Any:
+        """Return the value at a place, on the step grid where there is one."""
+        if self.step is not None:
+            index = float(self._index(np.array(coordinate)))
+            return float(min(self.low + index * self.step, self._highest))
+        if not 0.0 < coordinate < 1.0:
+            return float(self.low if coordinate <= 0.0 else self.high)
+        return float(self._from_unit(np.array(coordinate)))
+
+    def snap(self, coordinates: Array) -> Array:
+        """Move places to the nearest ones that are values of the parameter."""
+        if self.n_levels == 1:
+            return np.zeros_like(coordinates)
+        if self.step is None:
+            return np.clip(coordinates, 0.0, 1.0)
+        return self._place(self._index(coordinates))
+
+    def levels(self) -> Array:
+        """Return all places of a parameter on a grid."""
+        if self.n_levels == 1:
+            return np.zeros(1)
+        if self.step is None:
+            raise ValueError(f"{self.name!r} is continuous: its values cannot be listed")
+        return self._place(np.arange(self.n_levels, dtype=float))
+
+    def nearby(self, coordinate: float) -> Array:
+        """Return places around ``coordinate``, from the next on the grid to half the range."""
+        strides = 0.5 ** np.arange(1, 8)
+        places = np.concatenate([coordinate - strides, coordinate + strides])
+        if self.step is not None:
+            adjacent = self._index(np.array(coordinate)) + np.array([-1.0, 0.0, 1.0])
+            places = np.concatenate([places, self._place(adjacent)])
+        places = np.unique(self.snap(places))
+        others: Array = places[places != coordinate]
+        return others
+
+    def around(self, coordinate: float, half_width: float) -> tuple[float, float]:
+        """Return the lowest and the highest place at most ``half_width`` away.
+
+        On a grid these are places of values, and never less than the two next to it: a
+        box too small for a step would be a single point.
+        """
+        low, high = max(coordinate - half_width, 0.0), min(coordinate + half_width, 1.0)
+        if self.step is None:
+            return low, high
+        slack = 1e-9  # a value on the rim is inside, whatever its last bit says
+        middle = float(self._index(np.array(coordinate)))
+        first, last = self._index(np.array([low, high]))
+        first += float(self._place(first)) < low - slack
+        last -= float(self._place(last)) > high + slack
+        ends = self._place(np.array([min(first, middle - 1.0), max(last, middle + 1.0)]))
+        return float(ends[0]), float(ends[1])
+
+    def spread(self, uniform: Array) -> Array:
+        """Turn uniform numbers in [0, 1) into places, uniform on the line of the parameter.
+
+        On a grid each value gets the numbers that are nearest to it, those at the ends too;
+        on a linear one all are equally likely.
+        """
+        if self.step is None or self.n_levels == 1:
+            return self.snap(uniform)
+        if not self.log:
+            return self._place(np.floor(uniform * self.n_levels))
+        start = np.log(max(self.low - 0.5 * self.step, 0.5 * self.low))
+        values = np.exp(start + uniform * (np.log(self._highest + 0.5 * self.step) - start))
+        return self._place(np.rint((values - self.low) / self.step))
+
+
+def _decimal(number: float) -> Fraction:
+    """Return a number as it is written: three times 0.1 makes 0.3, which floats deny."""
+    return Fraction(str(number))
+
+
+def _as_number(value: Any) -> float:
+    """Return a value as a number, a whole one without rounding; NaN where it is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        pass
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+@dataclass(frozen=True)
+class Integer(NumberLine):
+    """Whole numbers ``low, low + step, ... <= high``, linear or logarithmic."""
+
+    step: float | None = 1
+
+    def __post_init__(self) -> None:
+        if self.step is None:
+            object.__setattr__(self, "step", 1)
+        super().__post_init__()
+        for field in ("low", "high", "step"):
+            number = getattr(self, field)
+            if number != int(number):
+                raise ValueError(f"{field} of {self.name!r} must be a whole number, got {number}")
+            object.__setattr__(self, field, int(number))
+
+    @property
+    def _slack(self) -> float:
+        return 0
+
+    def decode(self, coordinate: float) -> int:
+        """Return the whole number at a place."""
+        assert self.step is not None
+        # Python's whole numbers: those of a huge range have no floats of their own.
+        last = int(self.n_levels) - 1
+        index = min(int(self._index(np.array(coordinate))), last) if coordinate < 1.0 else last
+        return int(self.low) + index * int(self.step)
+
+
+@dataclass(frozen=True)
+class Float(NumberLine):
+    """Real numbers between bounds: linear, logarithmic, or on a grid of ``step``."""
