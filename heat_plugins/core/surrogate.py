@@ -13,7 +13,7 @@ Notation
     sigma2       signal variance
     ===========  =====================================================================
 
-Prior: log w_i ~ N(level, spread_i^2) with the level itself free. A smooth problem has a low
+Prior: log w_i ~ N(level, spread^2) with the level itself free. A smooth problem has a low
 level (two random points are still correlated), a rugged one a high level (only near
 neighbours are); the marginal likelihood tells them apart, so nobody has to choose. The
 spread says how much more one parameter may matter than another.
@@ -42,10 +42,7 @@ __all__ = ["Hyperparameters", "Surrogate", "fit"]
 # The mean squared difference of two uniform numbers is 1/6, that of two random
 # categories close to 1: with this factor a number counts as much as a category.
 NUMERIC_WEIGHT = 6.0
-# Deviations of the log weights around their level, of choices and of numbers: a learning
-# rate often matters far more than a momentum, while one of many choices is like the others.
-CHOICE_SPREAD = 0.4
-NUMBER_SPREAD = 1.0
+LOG_WEIGHT_SPREAD = 1.0
 LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
 LEVEL_BOUNDS = (-12.0, 3.0)
 LOG_NOISE_PRIOR = (np.log(1e-2), 2.0)  # centre and deviation
@@ -136,7 +133,6 @@ class _NegativeLogDensity:
         self.squared_features = features**2
         self.values = values
         self.offsets = np.where(feature_map.is_numeric, np.log(NUMERIC_WEIGHT), 0.0)  # (d,)
-        self.spreads = np.where(feature_map.is_numeric, NUMBER_SPREAD, CHOICE_SPREAD)  # (d,)
 
     def value(self, hyperparameters: Hyperparameters) -> float:
         """Return the value alone, which saves the inverse."""
@@ -156,11 +152,11 @@ class _NegativeLogDensity:
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
         """Minus the log prior density, every part of it normal, and its gradient."""
         deviations = hyperparameters.log_weights - self.offsets - hyperparameters.level
-        deviations = deviations / self.spreads
+        deviations = deviations / LOG_WEIGHT_SPREAD
         centre, noise_spread = LOG_NOISE_PRIOR
         noise_deviation = (hyperparameters.log_noise - centre) / noise_spread
         value = 0.5 * float(deviations @ deviations) + 0.5 * noise_deviation**2
-        by_weights = deviations / self.spreads
+        by_weights = deviations / LOG_WEIGHT_SPREAD
         rest = [-by_weights.sum(), noise_deviation / noise_spread]
         return value, np.concatenate([by_weights, rest])
 
