@@ -169,9 +169,8 @@ class HeatSampler(BaseSampler):
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             reader = self._reader_for(search_space)
-            history = reader.read(
-                study.get_trials(deepcopy=False), study.direction, trial, self._asked
-            )
+            trials = study.get_trials(deepcopy=False)
+            history = reader.read(trials, study.direction, trial, self._asked)
             is_startup = len(history.points) < self._settings.n_startup_trials
             if is_startup and self._independent_sampler is not None:
                 return {}
@@ -182,6 +181,8 @@ class HeatSampler(BaseSampler):
                 )
             params = reader.space.decode(suggestion.point)
             self._asked[trial._trial_id] = params
+            if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
+                self._say_exhausted("further trials repeat points")
         # A point that was partly given says nothing about the region it did not choose.
         if self._settings.trust_region is not None and not held:
             if suggestion.asked_from != NO_REGION:
@@ -277,15 +278,16 @@ class HeatSampler(BaseSampler):
     def _stop(self, study: Study) -> None:
         try:
             study.stop()
-            consequence = "`HeatSampler` stops the study"
+            self._say_exhausted(
+                "`HeatSampler` stops the study, for the objective is deterministic"
+            )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
-            consequence = "further trials repeat points"
+            self._say_exhausted("further trials repeat points")
+
+    def _say_exhausted(self, consequence: str) -> None:
         if not self._said_exhausted:
             self._said_exhausted = True
-            _logger.warning(
-                f"Every point of the search space has been tried: {consequence}. Repeating a "
-                "deterministic objective gives nothing new."
-            )
+            _logger.warning(f"Every point of the search space has been tried: {consequence}.")
 
 
 def _note(study: Study, trial: FrozenTrial, key: str, value: int) -> None:
