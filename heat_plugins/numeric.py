@@ -195,11 +195,7 @@ def _decimal(number: float) -> Fraction:
 def _as_number(value: Any) -> float:
     """Return a value as a number, a whole one without rounding; NaN where it is none."""
     try:
-        return operator.index(value)
-    except TypeError:
-        pass
-    try:
-        return float(value)
+        return operator.index(value) if hasattr(value, "__index__") else float(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 

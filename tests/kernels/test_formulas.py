@@ -211,4 +211,5 @@ def test_names_are_public_and_the_package_does_not_load_torch():
         "assert not hasattr(kernels, 'no_such_kernel')\n"
         "assert 'torch' in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
