@@ -26,24 +26,31 @@ References:
     structure".
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
-from gpytorch import settings
-from gpytorch.constraints import Interval, Positive
+from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.heat import HeatKernel, _check_codes, _one_hot
+from heat_plugins.kernels.codes import constrained_parameter
+from heat_plugins.kernels.heat import DiffusionTimesKernel
+from heat_plugins.kernels.mismatches import mismatch_counter, weighted_mismatches
 
-__all__ = ["AdditiveKernel", "DecompositionKernel", "InteractionOrdersKernel"]
+__all__ = [
+    "AdditiveKernel",
+    "DecompositionKernel",
+    "InteractionOrdersKernel",
+    "polynomials_by_power_sums",
+    "polynomials_by_recursion",
+]
 
 # Newton's identities are used while they lose at most this factor in accuracy.
 _AMPLIFICATION = 1e4
 
 
-class AdditiveKernel(HeatKernel):
+class AdditiveKernel(DiffusionTimesKernel):
     r"""First-order sum of heat kernels, k(x, x') = (1/d) sum_i k_i(x_i, x'_i).
 
     The categorical kernel of CoCaBO, divided by the number of variables so that k(x, x) = 1. It
@@ -51,23 +58,16 @@ class AdditiveKernel(HeatKernel):
     Parameters and costs are those of :class:`~heat_plugins.kernels.heat.HeatKernel`.
     """
 
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel; arguments and shapes as in ``HeatKernel.forward``."""
-        sizes = column_sizes(self, x1, x2, last_dim_is_batch)
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        """Mean of the base kernels."""
+        sizes = self.sizes(x1.shape[-1])
         rates = self.rates
         # 1 - (1/d) sum_i (1 - rho_i) [x_i != x'_i] is exactly 1 for equal points.
-        mismatches = mismatch_counter(x1, x2, sizes, rates.dtype, diag)
-        return 1.0 + mismatches(torch.expm1(-rates)) / len(sizes)
+        losses = weighted_mismatches(x1, x2, torch.expm1(-rates), sizes, diag=diag)
+        return 1.0 + losses / len(sizes)
 
 
-class DecompositionKernel(HeatKernel):
+class DecompositionKernel(DiffusionTimesKernel):
     r"""Sum over components of products of heat kernels.
 
     k(x, x') = (1/|C|) sum_{c in C} prod_{i in c} k_i(x_i, x'_i)
@@ -93,36 +93,29 @@ class DecompositionKernel(HeatKernel):
             **kwargs: the other arguments of ``HeatKernel``.
         """
         super().__init__(n_choices, **kwargs)
-        self.components = _checked_components(components, self._n_variables)
+        self.components = _checked_components(components, self.n_variables)
 
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel; arguments and shapes as in ``HeatKernel.forward``."""
-        sizes = column_sizes(self, x1, x2, last_dim_is_batch)
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        """Mean of the products over the components."""
+        sizes = self.sizes(x1.shape[-1])
         _checked_components(self.components, len(sizes))
         rates = self.rates
         rates = rates.expand(*rates.shape[:-1], len(sizes))
         terms = []
         for component in map(list, self.components):
-            distance = mismatch_counter(
+            distance = weighted_mismatches(
                 x1[..., component],
                 x2[..., component],
+                rates[..., component],
                 [sizes[i] for i in component],
-                rates.dtype,
-                diag,
+                diag=diag,
             )
-            terms.append(torch.exp(-distance(rates[..., component])))
+            terms.append(torch.exp(-distance))
         total: Tensor = sum(terms[1:], start=terms[0])
         return total / len(terms)
 
 
-class InteractionOrdersKernel(HeatKernel):
+class InteractionOrdersKernel(DiffusionTimesKernel):
     r"""Sum over the orders of interaction, with one variance per order.
 
     k(x, x') = sum_q sigma_q e_q(k_1, ..., k_d) / C(d, q),    q = 1, ..., max_order
@@ -163,6 +156,10 @@ class InteractionOrdersKernel(HeatKernel):
     """
 
     raw_order_variance: Tensor
+    order_variance = constrained_parameter(
+        "order_variance",
+        "Variances of orders 1, 2, ..., or 0, 1, ... if orthogonal; (*batch_shape, orders).",
+    )
 
     def __init__(
         self,
@@ -186,48 +183,22 @@ class InteractionOrdersKernel(HeatKernel):
         """
         super().__init__(n_choices, **kwargs)
         self.max_order, self.orthogonal = int(max_order), orthogonal
-        self._check_order(self._n_variables)
+        self._check_order(self.n_variables)
         n_orders = self.max_order + int(orthogonal)
-        raw = torch.zeros(*self.batch_shape, n_orders)
-        self.register_parameter("raw_order_variance", torch.nn.Parameter(raw))
-        check_prior("order_variance_prior", order_variance_prior)
-        if order_variance_prior is not None:
-            self.register_prior(
-                "order_variance_prior", order_variance_prior, _get_variance, _set_variance
-            )
-        constraint = Positive() if order_variance_constraint is None else order_variance_constraint
-        self.register_constraint("raw_order_variance", constraint)
+        self.add_parameter(
+            "order_variance", (n_orders,), order_variance_prior, order_variance_constraint
+        )
 
-    @property
-    def order_variance(self) -> Tensor:
-        """Variances of orders 1, 2, ..., or 0, 1, ... if orthogonal; (*batch_shape, orders)."""
-        constrained: Tensor = self.raw_order_variance_constraint.transform(self.raw_order_variance)
-        return constrained
-
-    @order_variance.setter
-    def order_variance(self, value: Tensor | float | Sequence[float]) -> None:
-        raw = self.raw_order_variance
-        variances = torch.as_tensor(value, dtype=raw.dtype, device=raw.device)
-        constraint = self.raw_order_variance_constraint
-        self.initialize(raw_order_variance=constraint.inverse_transform(variances))
-
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel; arguments and shapes as in ``HeatKernel.forward``."""
-        sizes = column_sizes(self, x1, x2, last_dim_is_batch)
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        """Sum of the orders of interaction."""
+        sizes = self.sizes(x1.shape[-1])
         self._check_order(len(sizes))
         equal, different = self._base_values(sizes)
         powers = range(1, self.max_order + 1)
         totals = [(equal**s).sum(dim=-1) for s in powers]  # p_s on the diagonal, (*batch, 1)
         normalisers = polynomials_by_recursion(equal.unbind(dim=-1), self.max_order)
         if _amplification(totals, normalisers) <= _AMPLIFICATION:
-            count = mismatch_counter(x1, x2, sizes, equal.dtype, diag)
+            count = mismatch_counter(x1, x2, sizes, equal.dtype, diag=diag)
             pad = (...,) if diag else (..., None)
             sums = [
                 total[pad] + count(different**s - equal**s)
@@ -238,7 +209,8 @@ class InteractionOrdersKernel(HeatKernel):
             factors = _factors(x1, x2, equal, different, diag)
             orders = polynomials_by_recursion(factors, self.max_order)
         first = 0 if self.orthogonal else 1
-        weights = self.order_variance / torch.cat(normalisers[first:], dim=-1)  # (*batch, orders)
+        variances: Tensor = self.order_variance  # (*batch, orders)
+        weights = variances / torch.cat(normalisers[first:], dim=-1)
         weights = weights.unsqueeze(-2) if diag else weights.unsqueeze(-2).unsqueeze(-2)
         return (torch.stack(orders[first:], dim=-1) * weights).sum(dim=-1)
 
@@ -265,8 +237,8 @@ class InteractionOrdersKernel(HeatKernel):
     def _check_order(self, n_variables: int | None) -> None:
         """Refuse orders that no set of variables can have."""
         largest = n_variables
-        if self.orthogonal and self._n_variables is not None:
-            largest = sum(g > 1 for g in self._sizes(self._n_variables))
+        if self.orthogonal and self.n_variables is not None:
+            largest = sum(g > 1 for g in self.sizes(self.n_variables))
         if self.max_order < 1 or (largest is not None and self.max_order > largest):
             limit = "at least 1" if largest is None else f"from 1 to {largest}"
             raise ValueError(f"max_order must be {limit}, got {self.max_order}")
@@ -297,54 +269,6 @@ def polynomials_by_recursion(values: Iterable[Tensor], max_order: int) -> list[T
         added = [found[q] + value * found[q - 1] for q in range(1, max_order + 1)]
         found = [found[0], *added]
     return found
-
-
-def mismatch_counter(
-    x1: Tensor, x2: Tensor, sizes: list[int], dtype: torch.dtype, diag: bool
-) -> Callable[[Tensor], Tensor]:
-    """Encode the points once; the answer maps weights to sum_i weights_i [x_i != x'_i].
-
-    Args:
-        x1: (..., n, d) codes.
-        x2: (..., m, d) codes.
-        sizes: number of choices of each column.
-        dtype: type of the weights.
-        diag: whether to compare row by row.
-
-    Returns:
-        A function of (..., 1, d) or (..., 1, 1) weights, to (..., n, m) sums, or (..., n) if
-        ``diag``.
-    """
-    if diag:
-        mismatch = x1 != x2
-        return lambda weights: (weights * mismatch).sum(dim=-1)
-    dtype = torch.promote_types(x1.dtype, dtype)
-    repeats = torch.tensor(sizes, device=x1.device)
-    one = _one_hot(x1, sizes, dtype)  # (..., n, s)
-    other = (1.0 - _one_hot(x2, sizes, dtype)).mT  # (..., s, m)
-
-    def count(weights: Tensor) -> Tensor:
-        per_variable = weights.expand(*weights.shape[:-1], len(sizes)).to(dtype)
-        return (one * per_variable.repeat_interleave(repeats, dim=-1)) @ other
-
-    return count
-
-
-def column_sizes(kernel: HeatKernel, x1: Tensor, x2: Tensor, last_dim_is_batch: bool) -> list[int]:
-    """Number of choices of each column, after checking the inputs as ``HeatKernel`` does."""
-    if last_dim_is_batch:
-        raise ValueError(f"last_dim_is_batch must be False for {type(kernel).__name__}, got True")
-    sizes = kernel._sizes(x1.shape[-1])
-    if settings.debug.on():
-        _check_codes(x1, sizes)
-        _check_codes(x2, sizes)
-    return sizes
-
-
-def check_prior(name: str, prior: Prior | None) -> None:
-    """Refuse priors that GPyTorch would not know what to do with."""
-    if prior is not None and not isinstance(prior, Prior):
-        raise TypeError(f"{name} must be a gpytorch.priors.Prior, got {type(prior).__name__}")
 
 
 def _factors(
@@ -381,13 +305,3 @@ def _checked_components(
     if min(columns) < 0 or max(columns) >= limit:
         raise ValueError(f"components must hold columns from 0 to {limit - 1}, got {found}")
     return tuple(found)
-
-
-def _get_variance(kernel: InteractionOrdersKernel) -> Tensor:
-    """Read the variances for a prior; a named function because lambdas do not pickle."""
-    return kernel.order_variance
-
-
-def _set_variance(kernel: InteractionOrdersKernel, value: Tensor) -> None:
-    """Write the variances for a prior."""
-    kernel.order_variance = value

@@ -27,214 +27,31 @@ that serves on the line alone, such as cos(r), may fail for one variable with th
 
 References:
     "Omnipresent Yet Overlooked: Heat Kernels in Combinatorial Bayesian Optimization",
-    NeurIPS 2025, sections 3.2 to 3.4.
+    NeurIPS 2025, sections 3.2 to 3.4 ("the paper" below).
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
-from numbers import Integral
-from typing import Any
 
 import torch
 from gpytorch import settings
-from gpytorch.constraints import Interval, Positive
-from gpytorch.kernels import Kernel
+from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.heat import _check_codes, _checked_sizes, _one_hot
+from heat_plugins.kernels.codes import constrained_parameter
+from heat_plugins.kernels.mismatches import MismatchKernel
 
 __all__ = [
     "CasmopolitanKernel",
-    "CodesKernel",
     "HammingKernel",
     "MaternHammingKernel",
     "OneHotRBFKernel",
     "RationalQuadraticHammingKernel",
-    "positive_parameter",
-    "weighted_mismatches",
 ]
 
 
-def _read(kernel: Kernel, *, name: str) -> Tensor:
-    """Read a positive parameter."""
-    constraint = getattr(kernel, f"raw_{name}_constraint")
-    value: Tensor = constraint.transform(getattr(kernel, f"raw_{name}"))
-    return value
-
-
-def _write(kernel: Kernel, value: Tensor | float | Sequence[float], *, name: str) -> None:
-    """Write a positive parameter."""
-    raw = getattr(kernel, f"raw_{name}")
-    # With the dtype given, a Python float does not pass through float32 on its way.
-    values = torch.as_tensor(value, dtype=raw.dtype, device=raw.device)
-    constraint = getattr(kernel, f"raw_{name}_constraint")
-    kernel.initialize(**{f"raw_{name}": constraint.inverse_transform(values)})
-
-
-def positive_parameter(name: str, doc: str) -> property:
-    """Property for a parameter that :meth:`CodesKernel.add_parameter` creates."""
-    return property(partial(_read, name=name), partial(_write, name=name), doc=doc)
-
-
-class CodesKernel(Kernel):
-    r"""Base of kernels on integer codes: numbers of choices, checks and parameters.
-
-    Attributes:
-        n_choices: (*batch_shape, 1, d) integers, or (*batch_shape, 1, 1) if one number was
-            given for all variables, or None if no numbers were given.
-    """
-
-    # True although some kernels have no lengthscale: only whether x - x' is zero matters.
-    is_stationary = True
-
-    n_choices: Tensor | None
-
-    def __init__(
-        self,
-        n_choices: int | Sequence[int] | None,
-        ard_num_dims: int | None = None,
-        batch_shape: torch.Size | None = None,
-        active_dims: Sequence[int] | None = None,
-        **lengthscale: Any,
-    ) -> None:
-        """Create the kernel.
-
-        Args:
-            n_choices: number of choices of each variable, in the order of the columns the
-                kernel sees (after ``active_dims``); one integer if all have equally many;
-                None if unknown.
-            ard_num_dims: number of variables d for one parameter each, None for one in all.
-            batch_shape: batch shape of the parameters.
-            active_dims: columns of the input that hold the variables, None for all.
-            **lengthscale: prior and constraint, for kernels with ``has_lengthscale``.
-        """
-        sizes = None if n_choices is None else _checked_sizes(n_choices)
-        shared = n_choices is None or isinstance(n_choices, Integral)
-        if sizes is not None and not shared:
-            _check_length("ard_num_dims", ard_num_dims, len(sizes))
-            _check_length(
-                "len(active_dims)", None if active_dims is None else len(active_dims), len(sizes)
-            )
-        super().__init__(
-            ard_num_dims=ard_num_dims,
-            batch_shape=batch_shape,
-            active_dims=active_dims,
-            **lengthscale,
-        )
-        self._n_variables = None if shared or sizes is None else len(sizes)
-        counts = None
-        if sizes is not None:
-            # GPyTorch indexes and expands buffers of batched kernels like parameters, so the
-            # numbers of choices carry the batch dimensions too.
-            counts = torch.tensor(sizes, dtype=torch.long)
-            counts = counts.expand(*self.batch_shape, 1, -1).clone()
-        self.register_buffer("n_choices", counts)
-
-    def add_parameter(
-        self, name: str, size: int, prior: Prior | None, constraint: Interval | None
-    ) -> None:
-        """Register a positive parameter of shape (*batch_shape, 1, size) that starts at ln 2.
-
-        The class names it with :func:`positive_parameter`; the unconstrained values are the
-        torch parameter ``raw_<name>``, the prior is ``<name>_prior``.
-        """
-        if prior is not None and not isinstance(prior, Prior):
-            raise TypeError(
-                f"{name}_prior must be a gpytorch.priors.Prior, got {type(prior).__name__}"
-            )
-        raw = torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, size))
-        self.register_parameter(f"raw_{name}", raw)
-        if prior is not None:
-            # Partial applications of named functions, because lambdas do not pickle.
-            self.register_prior(
-                f"{name}_prior", prior, partial(_read, name=name), partial(_write, name=name)
-            )
-        self.register_constraint(f"raw_{name}", Positive() if constraint is None else constraint)
-
-    def checked_sizes(self, x1: Tensor, x2: Tensor) -> list[int] | None:
-        """Number of choices of each column, after a look at the inputs; None if unknown."""
-        sizes = self._sizes(x1.shape[-1])
-        if sizes is not None and settings.debug.on():
-            _check_codes(x1, sizes)
-            _check_codes(x2, sizes)
-        return sizes
-
-    def _set_lengthscale(self, value: Tensor | float) -> None:
-        # Unlike GPyTorch's, this does not send a Python float through float32.
-        _write(self, value, name="lengthscale")
-
-    def _sizes(self, n_columns: int) -> list[int] | None:
-        """Number of choices of each of the d columns."""
-        if self._n_variables not in (None, n_columns):
-            raise ValueError(
-                f"inputs must have {self._n_variables} columns, one for each of n_choices, "
-                f"got {n_columns}"
-            )
-        if self.n_choices is None:
-            return None
-        # Read from the buffer, which is what a state dict restores. The members of a batch
-        # agree, so the first speaks for all.
-        sizes: list[int] = self.n_choices.reshape(-1, self.n_choices.shape[-1])[0].tolist()
-        return sizes * n_columns if self._n_variables is None else sizes
-
-
-class _MismatchKernel(CodesKernel):
-    """Base of the kernels in the table above: weights and a function of S."""
-
-    @abstractmethod
-    def weights(self, n_variables: int) -> Tensor:
-        """Prices of one mismatch, (*batch_shape, 1, d), or (*batch_shape, 1, 1) if shared."""
-
-    @abstractmethod
-    def correlation(self, mismatches: Tensor, n_trailing: int) -> Tensor:
-        """Correlations of points at weighted Hamming distances S, elementwise.
-
-        Args:
-            mismatches: (*batch, ...) distances S.
-            n_trailing: number of dimensions after the batch dimensions, 1 to 3.
-
-        Returns:
-            The correlations, of the same shape.
-        """
-
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel.
-
-        Args:
-            x1: (..., n, d) integer codes, held as floats.
-            x2: (..., m, d) integer codes.
-            diag: whether to compare the points pairwise, row by row (n = m).
-            last_dim_is_batch: whether to return one kernel per variable, each with the weight
-                that its variable has among all d.
-            **params: ignored, for the kernels that GPyTorch combines.
-
-        Returns:
-            (..., n, m) kernel matrix, or (..., n) if ``diag``; with ``last_dim_is_batch``
-            (..., d, n, m) or (..., d, n).
-        """
-        sizes = self.checked_sizes(x1, x2)
-        mismatches = weighted_mismatches(
-            x1,
-            x2,
-            self.weights(x1.shape[-1]),
-            sizes,
-            diag=diag,
-            last_dim_is_batch=last_dim_is_batch,
-        )
-        return self.correlation(mismatches, n_trailing=2 - diag + last_dim_is_batch)
-
-
-class CasmopolitanKernel(_MismatchKernel):
+class CasmopolitanKernel(MismatchKernel):
     r"""CASMOPOLITAN's categorical kernel, divided by its diagonal.
 
     k(x, x') = exp((1/d) sum_i ell_i [x_i = x'_i]) / exp((1/d) sum_i ell_i)
@@ -254,7 +71,9 @@ class CasmopolitanKernel(_MismatchKernel):
     """
 
     raw_ell: Tensor
-    ell = positive_parameter("ell", "Weights ell, (*batch_shape, 1, d) or (*batch_shape, 1, 1).")
+    ell = constrained_parameter(
+        "ell", "Weights ell, (*batch_shape, 1, d) or (*batch_shape, 1, 1)."
+    )
 
     def __init__(
         self,
@@ -277,40 +96,18 @@ class CasmopolitanKernel(_MismatchKernel):
             ell_constraint: constraint on ell, ``Positive()`` if None.
         """
         super().__init__(n_choices, ard_num_dims, batch_shape, active_dims)
-        self.add_parameter("ell", ard_num_dims or 1, ell_prior, ell_constraint)
+        self.add_parameter("ell", (1, ard_num_dims or 1), ell_prior, ell_constraint)
 
     def weights(self, n_variables: int) -> Tensor:
         """Rates ell / d of a mismatch."""
         rates: Tensor = self.ell / n_variables
         return rates
 
-    def correlation(self, mismatches: Tensor, n_trailing: int) -> Tensor:
-        """exp(-S)."""
-        return torch.exp(-mismatches)
 
-
-class _LengthscaleKernel(_MismatchKernel):
+class _LengthscaleKernel(MismatchKernel):
     """Base of the kernels with weights 1 / l_i^2, that is of r = sqrt(sum_i [...] / l_i^2)."""
 
     has_lengthscale = True
-
-    def __init__(
-        self,
-        n_choices: int | Sequence[int] | None = None,
-        ard_num_dims: int | None = None,
-        batch_shape: torch.Size | None = None,
-        active_dims: Sequence[int] | None = None,
-        lengthscale_prior: Prior | None = None,
-        lengthscale_constraint: Interval | None = None,
-    ) -> None:
-        super().__init__(
-            n_choices,
-            ard_num_dims,
-            batch_shape,
-            active_dims,
-            lengthscale_prior=lengthscale_prior,
-            lengthscale_constraint=lengthscale_constraint,
-        )
 
     def weights(self, n_variables: int) -> Tensor:
         """Inverse squared lengthscales."""
@@ -326,7 +123,7 @@ class HammingKernel(_LengthscaleKernel):
     exp(-r^2), exp(-r) or 1 / (1 + r^2), then so is k, for all numbers of choices and all
     lengthscales. Whether a given f is, the kernel cannot check. On variables with equally many
     choices and with one lengthscale these are exactly the Phi-kernels of
-    :class:`heat_plugins.kernels.graph.PhiKernel` (theorem hamphi).
+    :class:`heat_plugins.kernels.spectral.PhiKernel` (theorem hamphi).
 
     References:
         Paper, definition hammingclass, proposition isohamming.
@@ -366,8 +163,8 @@ class HammingKernel(_LengthscaleKernel):
             ard_num_dims,
             batch_shape,
             active_dims,
-            lengthscale_prior,
-            lengthscale_constraint,
+            lengthscale_prior=lengthscale_prior,
+            lengthscale_constraint=lengthscale_constraint,
         )
         self.function = function
 
@@ -406,13 +203,9 @@ class OneHotRBFKernel(_LengthscaleKernel):
             None,
             batch_shape,
             active_dims,
-            lengthscale_prior,
-            lengthscale_constraint,
+            lengthscale_prior=lengthscale_prior,
+            lengthscale_constraint=lengthscale_constraint,
         )
-
-    def correlation(self, mismatches: Tensor, n_trailing: int) -> Tensor:
-        """exp(-S)."""
-        return torch.exp(-mismatches)
 
 
 class MaternHammingKernel(_LengthscaleKernel):
@@ -446,8 +239,8 @@ class MaternHammingKernel(_LengthscaleKernel):
             ard_num_dims,
             batch_shape,
             active_dims,
-            lengthscale_prior,
-            lengthscale_constraint,
+            lengthscale_prior=lengthscale_prior,
+            lengthscale_constraint=lengthscale_constraint,
         )
         self.nu = nu
 
@@ -480,7 +273,7 @@ class RationalQuadraticHammingKernel(_LengthscaleKernel):
     """
 
     raw_alpha: Tensor
-    alpha = positive_parameter("alpha", "Exponent alpha, (*batch_shape, 1, 1).")
+    alpha = constrained_parameter("alpha", "Exponent alpha, (*batch_shape, 1, 1).")
 
     def __init__(
         self,
@@ -503,66 +296,15 @@ class RationalQuadraticHammingKernel(_LengthscaleKernel):
             ard_num_dims,
             batch_shape,
             active_dims,
-            lengthscale_prior,
-            lengthscale_constraint,
+            lengthscale_prior=lengthscale_prior,
+            lengthscale_constraint=lengthscale_constraint,
         )
-        self.add_parameter("alpha", 1, alpha_prior, alpha_constraint)
+        self.add_parameter("alpha", (1, 1), alpha_prior, alpha_constraint)
 
     def correlation(self, mismatches: Tensor, n_trailing: int) -> Tensor:
         """(1 + S / alpha)^{-alpha}."""
         alpha = _floored(self.alpha).reshape(*self.batch_shape, *[1] * n_trailing)
         return torch.exp(-alpha * torch.log1p(mismatches / alpha))
-
-
-def weighted_mismatches(
-    x1: Tensor,
-    x2: Tensor,
-    weights: Tensor,
-    sizes: list[int] | None,
-    *,
-    diag: bool = False,
-    last_dim_is_batch: bool = False,
-) -> Tensor:
-    r"""Weighted Hamming distances S(x, x') = sum_i w_i [x_i != x'_i].
-
-    With the numbers of choices g known this is one matrix product of one-hot features, see
-    :mod:`heat_plugins.kernels.heat`; without, an (n, m, d) tensor is summed.
-
-    Args:
-        x1: (..., n, d) codes.
-        x2: (..., m, d) codes.
-        weights: (..., 1, d) weights, finite and at least 0, or (..., 1, 1) if shared.
-        sizes: number of choices of each variable, None if unknown.
-        diag: whether to compare the points pairwise, row by row (n = m).
-        last_dim_is_batch: whether to return the summands, one per variable.
-
-    Returns:
-        (..., n, m) distances, or (..., n) if ``diag``; with ``last_dim_is_batch`` (..., d, n, m)
-        or (..., d, n). Exactly 0 for equal points.
-    """
-    weights = weights.to(torch.promote_types(x1.dtype, weights.dtype))
-    if last_dim_is_batch:
-        per_variable = weights.mT  # (..., d, 1)
-        if diag:
-            return per_variable * (x1 != x2).mT
-        mismatch = x1.mT.unsqueeze(-1) != x2.mT.unsqueeze(-2)  # (..., d, n, m)
-        return per_variable.unsqueeze(-1) * mismatch
-    if diag:
-        return (weights * (x1 != x2)).sum(dim=-1)
-    if sizes is None:
-        mismatch = x1.unsqueeze(-2) != x2.unsqueeze(-3)  # (..., n, m, d)
-        return (weights.unsqueeze(-2) * mismatch).sum(dim=-1)
-    repeats = torch.tensor(sizes, device=weights.device)
-    columns = weights.expand(*weights.shape[:-1], len(sizes)).repeat_interleave(repeats, dim=-1)
-    same = _one_hot(x1, sizes, weights.dtype) * columns  # (..., n, s)
-    other = 1.0 - _one_hot(x2, sizes, weights.dtype)  # (..., m, s)
-    return same @ other.mT
-
-
-def _check_length(name: str, given: int | None, expected: int) -> None:
-    """Refuse a number of variables that contradicts the numbers of choices."""
-    if given not in (None, expected):
-        raise ValueError(f"{name} must be len(n_choices) = {expected}, got {given}")
 
 
 def _floored(parameter: Tensor) -> Tensor:

@@ -2,32 +2,80 @@ r"""The heat kernel of a Hamming graph as a GPyTorch kernel.
 
 The formulas, the notation and the Laplacian convention are those of
 :mod:`heat_plugins.kernels.formulas`; this module adds hyperparameters, batches and gradients.
-
-With one-hot features Z (one column per variable and choice, s = sum of the g_i columns) the
-weighted number of mismatches is one matrix product,
-
-    sum_i rate_i [x_i != x'_i] = Z diag(rate_i repeated g_i times) (1 - Z')^T,
-
-because within the columns of one variable z . (1 - z') is 0 for equal choices and 1 for
-different ones. All terms are non-negative, so equal points have distance exactly 0, which
-"sum of rates minus matches" would give only up to rounding.
 """
 
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any
 
 import torch
-from gpytorch import settings
-from gpytorch.constraints import Interval, Positive
+from gpytorch.constraints import Interval
 from gpytorch.kernels import Kernel, RBFKernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-__all__ = ["HeatKernel", "mixed_heat_kernel"]
+from heat_plugins.kernels.codes import CodesKernel, ColumnsKernel, constrained_parameter
+from heat_plugins.kernels.mismatches import MismatchKernel
+
+__all__ = ["DiffusionTimesKernel", "HeatKernel", "NumericKernel", "mixed_heat_kernel"]
 
 
-class HeatKernel(Kernel):
+class DiffusionTimesKernel(CodesKernel):
+    r"""Base of kernels whose parameters are the diffusion times of complete graphs.
+
+    Attributes:
+        n_choices: (*batch_shape, 1, d) integers, or (*batch_shape, 1, 1) if one number was
+            given for all variables. The same for every member of the batch.
+        raw_beta: (*batch_shape, 1, d) or (*batch_shape, 1, 1) unconstrained parameter.
+    """
+
+    n_choices: Tensor
+    raw_beta: Tensor
+    beta = constrained_parameter(
+        "beta", "Diffusion times, (*batch_shape, 1, d), or (*batch_shape, 1, 1) if shared."
+    )
+
+    def __init__(
+        self,
+        n_choices: int | Sequence[int],
+        ard_num_dims: int | None = None,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
+        beta_prior: Prior | None = None,
+        beta_constraint: Interval | None = None,
+    ) -> None:
+        """Create the kernel; every diffusion time starts at ln 2 unless the constraint says else.
+
+        Args:
+            n_choices: number of choices of each variable, in the order of the columns the
+                kernel sees (after ``active_dims``); one integer if all have equally many.
+            ard_num_dims: number of variables d for one diffusion time each, None for one in all.
+            batch_shape: batch shape of the diffusion times.
+            active_dims: columns of the input that hold the variables, None for all.
+            beta_prior: prior on the diffusion times.
+            beta_constraint: constraint on the diffusion times, ``Positive()`` if None.
+        """
+        super().__init__(n_choices, ard_num_dims, batch_shape, active_dims)
+        self.add_parameter("beta", (1, ard_num_dims or 1), beta_prior, beta_constraint)
+
+    @property
+    def rates(self) -> Tensor:
+        """Prices of one mismatch, -ln(rho); (*batch_shape, 1, d).
+
+        The last size is 1 if neither the diffusion times nor the numbers of choices tell the
+        variables apart. Zero for a variable with one choice.
+        """
+        beta = self.beta
+        g = self.n_choices.to(beta)
+        # A diffusion time that underflowed to zero would give an infinite rate, and NaN where
+        # it meets "no mismatch" (0 * inf).
+        t = (beta * g).clamp_min(torch.finfo(beta.dtype).tiny)
+        # ln(1 + g / (e^t - 1)) in the form of formulas._exchange, stable for every t > 0 in the
+        # value and in the gradient.
+        log_u = g.log() - t - (-torch.expm1(-t)).log()
+        gamma = torch.logaddexp(log_u, torch.zeros_like(log_u))
+        return torch.where(g == 1, torch.zeros_like(gamma), gamma)
+
+
+class HeatKernel(DiffusionTimesKernel, MismatchKernel):
     r"""Heat kernel on a product of complete graphs, in closed form.
 
     k(x, x') = prod_i [(1 - e^{-b_i g_i}) / (1 + (g_i - 1) e^{-b_i g_i})]^[x_i != x'_i]
@@ -56,145 +104,13 @@ class HeatKernel(Kernel):
         raw_beta: (*batch_shape, 1, d) or (*batch_shape, 1, 1) unconstrained parameter.
     """
 
-    # True although there is no lengthscale: only whether x - x' is zero matters, per variable.
-    is_stationary = True
+    def weights(self, n_variables: int) -> Tensor:
+        """Rates."""
+        return self.rates
 
-    n_choices: Tensor
-    raw_beta: Tensor
 
-    def __init__(
-        self,
-        n_choices: int | Sequence[int],
-        ard_num_dims: int | None = None,
-        batch_shape: torch.Size | None = None,
-        active_dims: Sequence[int] | None = None,
-        beta_prior: Prior | None = None,
-        beta_constraint: Interval | None = None,
-    ) -> None:
-        """Create the kernel; every diffusion time starts at ln 2 unless the constraint says else.
-
-        Args:
-            n_choices: number of choices of each variable, in the order of the columns the
-                kernel sees (after ``active_dims``); one integer if all have equally many.
-            ard_num_dims: number of variables d for one diffusion time each, None for one in all.
-            batch_shape: batch shape of the diffusion times.
-            active_dims: columns of the input that hold the variables, None for all.
-            beta_prior: prior on the diffusion times.
-            beta_constraint: constraint on the diffusion times, ``Positive()`` if None.
-        """
-        shared = isinstance(n_choices, Integral)  # One number for any number of variables.
-        sizes = _checked_sizes(n_choices)
-        if not shared and ard_num_dims not in (None, len(sizes)):
-            raise ValueError(
-                f"ard_num_dims must be len(n_choices) = {len(sizes)}, got {ard_num_dims}"
-            )
-        if not shared and active_dims is not None and len(active_dims) != len(sizes):
-            raise ValueError(
-                f"active_dims must have len(n_choices) = {len(sizes)} columns, "
-                f"got {len(active_dims)}"
-            )
-        if beta_prior is not None and not isinstance(beta_prior, Prior):
-            raise TypeError(
-                f"beta_prior must be a gpytorch.priors.Prior, got {type(beta_prior).__name__}"
-            )
-        super().__init__(
-            ard_num_dims=ard_num_dims, batch_shape=batch_shape, active_dims=active_dims
-        )
-        self._n_variables = None if shared else len(sizes)
-        # GPyTorch indexes and expands buffers of batched kernels like parameters, so the
-        # numbers of choices carry the batch dimensions too.
-        counts = torch.tensor(sizes, dtype=torch.long).expand(*self.batch_shape, 1, -1)
-        self.register_buffer("n_choices", counts.clone())
-        raw_beta = torch.zeros(*self.batch_shape, 1, ard_num_dims or 1)
-        self.register_parameter("raw_beta", torch.nn.Parameter(raw_beta))
-        if beta_prior is not None:
-            self.register_prior("beta_prior", beta_prior, _get_beta, _set_beta)
-        constraint = Positive() if beta_constraint is None else beta_constraint
-        self.register_constraint("raw_beta", constraint)
-
-    @property
-    def beta(self) -> Tensor:
-        """Diffusion times, (*batch_shape, 1, d), or (*batch_shape, 1, 1) if shared."""
-        constrained: Tensor = self.raw_beta_constraint.transform(self.raw_beta)
-        return constrained
-
-    @beta.setter
-    def beta(self, value: Tensor | float | Sequence[float]) -> None:
-        # With the dtype given, a Python float does not pass through float32 on its way.
-        raw = self.raw_beta
-        times = torch.as_tensor(value, dtype=raw.dtype, device=raw.device)
-        self.initialize(raw_beta=self.raw_beta_constraint.inverse_transform(times))
-
-    @property
-    def rates(self) -> Tensor:
-        """Prices of one mismatch, -ln(rho); (*batch_shape, 1, d).
-
-        The last size is 1 if neither the diffusion times nor the numbers of choices tell the
-        variables apart. Zero for a variable with one choice.
-        """
-        beta = self.beta
-        g = self.n_choices.to(beta)
-        # A diffusion time that underflowed to zero would give an infinite rate, and NaN where
-        # it meets "no mismatch" (0 * inf).
-        t = (beta * g).clamp_min(torch.finfo(beta.dtype).tiny)
-        # ln(1 + g / (e^t - 1)) in the form of formulas._exchange, stable for every t > 0 in the
-        # value and in the gradient.
-        log_u = g.log() - t - (-torch.expm1(-t)).log()
-        gamma = torch.logaddexp(log_u, torch.zeros_like(log_u))
-        return torch.where(g == 1, torch.zeros_like(gamma), gamma)
-
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel.
-
-        Args:
-            x1: (..., n, d) integer codes, held as floats.
-            x2: (..., m, d) integer codes.
-            diag: whether to compare the points pairwise, row by row (n = m).
-            last_dim_is_batch: whether to return one kernel per variable.
-            **params: ignored, for the kernels that GPyTorch combines.
-
-        Returns:
-            (..., n, m) kernel matrix, or (..., n) if ``diag``; with ``last_dim_is_batch``
-            (..., d, n, m) or (..., d, n).
-        """
-        sizes = self._sizes(x1.shape[-1])
-        if settings.debug.on():
-            _check_codes(x1, sizes)
-            _check_codes(x2, sizes)
-        rates = self.rates
-        if last_dim_is_batch:
-            per_variable = rates.mT  # (..., d, 1)
-            if diag:
-                return torch.exp(-per_variable * (x1 != x2).mT)
-            mismatch = x1.mT.unsqueeze(-1) != x2.mT.unsqueeze(-2)  # (..., d, n, m)
-            return torch.exp(-per_variable.unsqueeze(-1) * mismatch)
-        if diag:
-            return torch.exp(-(rates * (x1 != x2)).sum(dim=-1))
-        dtype = torch.promote_types(x1.dtype, rates.dtype)
-        repeats = torch.tensor(sizes, device=rates.device)
-        weights = rates.expand(*rates.shape[:-1], len(sizes)).repeat_interleave(repeats, dim=-1)
-        same = _one_hot(x1, sizes, dtype) * weights.to(dtype)  # (..., n, s)
-        other = 1.0 - _one_hot(x2, sizes, dtype)  # (..., m, s)
-        return torch.exp(-(same @ other.mT))
-
-    def _sizes(self, n_columns: int) -> list[int]:
-        """Number of choices of each of the d columns."""
-        if self._n_variables not in (None, n_columns):
-            raise ValueError(
-                f"inputs must have {self._n_variables} columns, one for each of n_choices, "
-                f"got {n_columns}"
-            )
-        # Read from the buffer, which is what a state dict restores. The members of a batch
-        # agree, so the first speaks for all.
-        sizes: list[int] = self.n_choices.reshape(-1, self.n_choices.shape[-1])[0].tolist()
-        return sizes * n_columns if self._n_variables is None else sizes
+class NumericKernel(ColumnsKernel, RBFKernel):
+    """GPyTorch's RBF kernel, with a batch that can be indexed although it has active_dims."""
 
 
 def mixed_heat_kernel(
@@ -252,7 +168,7 @@ def mixed_heat_kernel(
         )
     if numeric_dims:
         kernels.append(
-            RBFKernel(
+            NumericKernel(
                 ard_num_dims=len(numeric_dims) if ard else None,
                 batch_shape=batch_shape,
                 active_dims=tuple(numeric_dims),
@@ -261,42 +177,3 @@ def mixed_heat_kernel(
             )
         )
     return kernels[0] if len(kernels) == 1 else kernels[0] * kernels[1]
-
-
-def _get_beta(kernel: HeatKernel) -> Tensor:
-    """Read the diffusion times for a prior; a named function because lambdas do not pickle."""
-    return kernel.beta
-
-
-def _set_beta(kernel: HeatKernel, value: Tensor) -> None:
-    """Write the diffusion times for a prior."""
-    kernel.beta = value
-
-
-def _checked_sizes(n_choices: Any) -> list[int]:
-    """Return numbers of choices as Python integers, also from NumPy arrays and tensors."""
-    given = [n_choices] if isinstance(n_choices, Integral) else n_choices
-    values = [float(g) for g in given]
-    if not values or not all(g >= 1 and g.is_integer() for g in values):
-        raise ValueError(f"n_choices must be integers of at least 1, got {values}")
-    return [int(g) for g in values]
-
-
-def _one_hot(codes: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:
-    """(..., n, d) codes as (..., n, s) indicators, one block of columns per variable."""
-    counts = torch.tensor(sizes, device=codes.device)
-    columns = codes.long() + (counts.cumsum(dim=0) - counts)
-    zeros = torch.zeros(*codes.shape[:-1], sum(sizes), dtype=dtype, device=codes.device)
-    return zeros.scatter_(-1, columns, 1.0)
-
-
-def _check_codes(codes: Tensor, sizes: list[int]) -> None:
-    """Refuse inputs that are not codes, such as choices scaled to [0, 1]."""
-    counts = torch.tensor(sizes, device=codes.device)
-    wrong = (codes < 0) | (codes >= counts) | (codes != codes.round())
-    if wrong.any():
-        column = int(wrong.nonzero()[0, -1])
-        raise ValueError(
-            f"codes of variable {column} must be integers from 0 to {sizes[column] - 1}, "
-            f"got {codes[wrong][0].item()}"
-        )

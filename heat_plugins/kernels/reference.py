@@ -20,23 +20,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from gpytorch import settings
 from gpytorch.constraints import Interval
-from gpytorch.kernels import Kernel, MaternKernel
+from gpytorch.kernels import MaternKernel
 from gpytorch.priors import Prior
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
-from heat_plugins.kernels.additive import check_prior
+from heat_plugins.kernels.codes import (
+    CodesKernel,
+    check_codes,
+    checked_choices,
+    constrained_parameter,
+)
 from heat_plugins.kernels.dictionaries import diverse_dictionary
-from heat_plugins.kernels.heat import _check_codes, _checked_sizes, _one_hot
+from heat_plugins.kernels.memory import recomputed, row_chunks
+from heat_plugins.kernels.mismatches import weighted_mismatches
 
 __all__ = ["HEDKernel", "SubsequenceStringKernel"]
 
-_CHUNK = 2**21  # Numbers in the largest intermediate tensor: 16 MiB in float64.
 
-
-class HEDKernel(MaternKernel):
+class HEDKernel(CodesKernel, MaternKernel):
     r"""Hamming embedding of BODi: a Matern-5/2 kernel on the distances to anchor points.
 
     k(x, x') = matern(|phi(x) - phi(x')| / lengthscale),    phi_m(x) = h(a_m, x) / d
@@ -74,54 +76,35 @@ class HEDKernel(MaternKernel):
             **kwargs: ``batch_shape``, ``active_dims``, ``lengthscale_prior`` and
                 ``lengthscale_constraint`` of a GPyTorch kernel.
         """
-        super().__init__(nu=2.5, **kwargs)
-        self._n_choices = _checked_sizes(n_choices)
+        sizes = checked_choices(n_choices)
+        super().__init__(sizes, nu=2.5, **kwargs)
         if anchors is None:
-            rng = np.random.default_rng(seed)
-            anchors = diverse_dictionary(self._n_choices, n_anchors, rng)
+            anchors = diverse_dictionary(sizes, n_anchors, np.random.default_rng(seed))
         codes = torch.as_tensor(np.asarray(anchors), dtype=torch.long)
-        if codes.ndim != 2 or codes.shape[-1] != len(self._n_choices) or len(codes) == 0:
+        if codes.ndim != 2 or codes.shape[-1] != len(sizes) or len(codes) == 0:
             raise ValueError(
-                f"anchors must have shape (M, {len(self._n_choices)}) with M > 0, "
-                f"got {tuple(codes.shape)}"
+                f"anchors must have shape (M, {len(sizes)}) with M > 0, got {tuple(codes.shape)}"
             )
-        _check_codes(codes, self._n_choices)
+        check_codes(codes, sizes)
         # With batch dimensions, because GPyTorch indexes and expands buffers too.
         self.register_buffer("anchors", codes.expand(*self.batch_shape, -1, -1).clone())
 
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel on (..., n, d) and (..., m, d) codes."""
-        if last_dim_is_batch:
-            raise ValueError("last_dim_is_batch must be False for HEDKernel, got True")
-        features1, features2 = self.embed(x1), self.embed(x2)
-        matrix: Tensor = super().forward(features1, features2, diag=diag, **params)
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        """Matern kernel of the embedded points."""
+        # Not super().forward, which checks codes and comes back here.
+        matrix: Tensor = MaternKernel.forward(self, self.embed(x1), self.embed(x2), diag=diag)
         return matrix
 
     def embed(self, x: Tensor) -> Tensor:
         """Distances of (..., n, d) codes to the anchors, divided by d; (..., n, M)."""
-        sizes = self._n_choices
-        if x.shape[-1] != len(sizes):
-            raise ValueError(
-                f"inputs must have {len(sizes)} columns, one for each of n_choices, "
-                f"got {x.shape[-1]}"
-            )
-        if settings.debug.on():
-            _check_codes(x, sizes)
-        dtype = torch.promote_types(x.dtype, self.lengthscale.dtype)
+        d = x.shape[-1]
         # The members of a batch agree, so the first speaks for all.
         anchors = self.anchors.reshape(-1, *self.anchors.shape[-2:])[0]
-        others = 1.0 - _one_hot(anchors, sizes, dtype)
-        return _one_hot(x, sizes, dtype) @ others.mT / len(sizes)
+        unit = torch.ones(1, 1, dtype=self.lengthscale.dtype, device=x.device)
+        return weighted_mismatches(x, anchors, unit, self.sizes(d)) / d
 
 
-class SubsequenceStringKernel(Kernel):
+class SubsequenceStringKernel(CodesKernel):
     r"""Sub-sequence string kernel, normalised to k(x, x) = 1.
 
     A string of length p is a feature; its value for x is the sum over all places where it occurs
@@ -143,8 +126,14 @@ class SubsequenceStringKernel(Kernel):
         raw_match_decay: (*batch_shape, 1, 1) unconstrained parameter.
     """
 
+    is_stationary = False
+
     raw_gap_decay: Tensor
     raw_match_decay: Tensor
+    gap_decay = constrained_parameter(
+        "gap_decay", "Price of a skipped position, (*batch_shape, 1, 1)."
+    )
+    match_decay = constrained_parameter("match_decay", "Price of a symbol, (*batch_shape, 1, 1).")
 
     def __init__(
         self,
@@ -167,70 +156,23 @@ class SubsequenceStringKernel(Kernel):
         """
         if max_order < 1:
             raise ValueError(f"max_order must be at least 1, got {max_order}")
-        super().__init__(batch_shape=batch_shape, active_dims=active_dims)
-        (self.alphabet_size,) = _checked_sizes(alphabet_size)
-        self.max_order = max_order
-        for name in ("raw_gap_decay", "raw_match_decay"):
-            raw = torch.zeros(*self.batch_shape, 1, 1)
-            self.register_parameter(name, torch.nn.Parameter(raw))
-            self.register_constraint(name, Interval(0.0, 1.0))
-        check_prior("gap_decay_prior", gap_decay_prior)
-        check_prior("match_decay_prior", match_decay_prior)
-        if gap_decay_prior is not None:
-            self.register_prior("gap_decay_prior", gap_decay_prior, _get_gap, _set_gap)
-        if match_decay_prior is not None:
-            self.register_prior("match_decay_prior", match_decay_prior, _get_match, _set_match)
+        (size,) = checked_choices(alphabet_size)
+        super().__init__(size, batch_shape=batch_shape, active_dims=active_dims)
+        self.alphabet_size, self.max_order = size, max_order
+        self.add_parameter("gap_decay", (1, 1), gap_decay_prior, Interval(0.0, 1.0))
+        self.add_parameter("match_decay", (1, 1), match_decay_prior, Interval(0.0, 1.0))
 
-    @property
-    def gap_decay(self) -> Tensor:
-        """Price of a skipped position, (*batch_shape, 1, 1)."""
-        constrained: Tensor = self.raw_gap_decay_constraint.transform(self.raw_gap_decay)
-        return constrained
-
-    @gap_decay.setter
-    def gap_decay(self, value: Tensor | float) -> None:
-        decay = torch.as_tensor(value, dtype=self.raw_gap_decay.dtype)
-        raw = self.raw_gap_decay_constraint.inverse_transform(decay)
-        self.initialize(raw_gap_decay=raw)
-
-    @property
-    def match_decay(self) -> Tensor:
-        """Price of a symbol, (*batch_shape, 1, 1)."""
-        constrained: Tensor = self.raw_match_decay_constraint.transform(self.raw_match_decay)
-        return constrained
-
-    @match_decay.setter
-    def match_decay(self, value: Tensor | float) -> None:
-        decay = torch.as_tensor(value, dtype=self.raw_match_decay.dtype)
-        raw = self.raw_match_decay_constraint.inverse_transform(decay)
-        self.initialize(raw_match_decay=raw)
-
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Evaluate the kernel on (..., n, d) and (..., m, d) codes."""
-        if last_dim_is_batch:
-            raise ValueError("last_dim_is_batch must be False for strings, got True")
-        if settings.debug.on():
-            for x in (x1, x2):
-                _check_codes(x, [self.alphabet_size] * x.shape[-1])
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        """Inner products of the sub-sequences, divided by the norms."""
         norm1 = self._similarity(x1, x1, False).rsqrt()  # (..., n)
         norm2 = self._similarity(x2, x2, False).rsqrt()  # (..., m)
         if diag:
             return self._similarity(x1, x2, False) * norm1 * norm2
         batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], self.batch_shape)
-        n_numbers = math.prod(batch) * x1.shape[-2] * x2.shape[-2] * x1.shape[-1] * x2.shape[-1]
+        per_row = math.prod(batch) * x2.shape[-2] * x1.shape[-1] * x2.shape[-1]
         rows = [
-            # Without this, the gradient would keep the (n, m, d, d) tensors of all chunks.
-            checkpoint(
-                self._similarity, part, x2, True, use_reentrant=False, preserve_rng_state=False
-            )
-            for part in x1.chunk(max(1, math.ceil(n_numbers / _CHUNK)), dim=-2)
+            recomputed(self._similarity, part, x2, True)  # (..., rows, m, d, d) inside.
+            for part in row_chunks(x1, per_row)
         ]
         return torch.cat(rows, dim=-2) * norm1.unsqueeze(-1) * norm2.unsqueeze(-2)
 
@@ -272,23 +214,3 @@ def _gap_weights(d: int, gap_decay: Tensor) -> Tensor:
     positions = torch.arange(d, dtype=gap_decay.dtype, device=gap_decay.device)
     skipped = positions - positions.unsqueeze(-1) - 1.0
     return torch.pow(gap_decay, skipped.clamp_min(0.0)) * (skipped >= 0.0)
-
-
-def _get_gap(kernel: SubsequenceStringKernel) -> Tensor:
-    """Read the decay for a prior; a named function because lambdas do not pickle."""
-    return kernel.gap_decay
-
-
-def _set_gap(kernel: SubsequenceStringKernel, value: Tensor) -> None:
-    """Write the decay for a prior."""
-    kernel.gap_decay = value
-
-
-def _get_match(kernel: SubsequenceStringKernel) -> Tensor:
-    """Read the decay for a prior."""
-    return kernel.match_decay
-
-
-def _set_match(kernel: SubsequenceStringKernel, value: Tensor) -> None:
-    """Write the decay for a prior."""
-    kernel.match_decay = value

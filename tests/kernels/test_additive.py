@@ -1,19 +1,14 @@
 """Additive kernels against enumeration of subsets, and the reductions between them."""
 
-import copy
 import math
-import pickle
 import unittest
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
 from gpytorch.constraints import Interval
-from gpytorch.kernels import ScaleKernel
-from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 
 from heat_plugins.kernels import HeatKernel, formulas
 from heat_plugins.kernels.additive import (
@@ -24,19 +19,17 @@ from heat_plugins.kernels.additive import (
     polynomials_by_recursion,
 )
 
+from . import shared
+from .shared import codes, dense, vertices
+
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (2, 5, 3, 3)
 BETAS = (0.4, 0.03, 0.7, 0.2)
 COMPONENTS = ((0, 1), (1, 3), (2,))
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
-
-
-def vertices(sizes):
-    return torch.tensor(list(product(*map(range, sizes))), dtype=torch.float64)
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def additive(**kwargs):
@@ -66,11 +59,6 @@ def with_times(create, beta=BETAS, variances=None, **kwargs):
     if variances is not None:
         kernel.order_variance = variances
     return kernel
-
-
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
 
 
 def base_matrices(x1, x2, beta=BETAS, sizes=SIZES):
@@ -272,23 +260,10 @@ def test_kernels_are_positive_semidefinite_on_all_points(create, beta):
     assert np.linalg.eigvalsh(matrix).min() > -1e-12
 
 
-def check_gradients(kernel, x1, x2):
-    names, values = zip(*kernel.named_parameters(), strict=True)
-
-    def matrix(*parameters):
-        named = dict(zip(names, parameters, strict=True))
-        call = torch.func.functional_call(kernel, named, (x1, x2), {"diag": False})
-        return call.to_dense()
-
-    leaves = tuple(value.detach().clone().requires_grad_() for value in values)
-    # gradcheck compares with central finite differences, hence its own looser tolerance.
-    assert torch.autograd.gradcheck(matrix, leaves, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("create", KERNELS)
 @pytest.mark.parametrize("beta", [0.3, BETAS, (0.1, 0.2, 5.0, 6.0)])
 def test_gradients_are_right(create, beta):
-    check_gradients(with_times(create, beta), random_codes(5), random_codes(4, seed=1))
+    shared.check_gradients(with_times(create, beta), random_codes(5), random_codes(4, seed=1))
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -298,10 +273,7 @@ def test_extreme_times_give_finite_values_and_gradients(create, raw, dtype):
     kernel = create(ard_num_dims=4).to(dtype)
     torch.nn.init.constant_(kernel.raw_beta, raw)
     kernel.raw_beta.data[0, 0] = 0.3
-    matrix = kernel(random_codes(6).to(dtype)).to_dense()
-    matrix.sum().backward()
-    assert torch.isfinite(matrix).all()
-    assert all(torch.isfinite(p.grad).all() for p in kernel.parameters())
+    shared.check_finite(kernel, random_codes(6).to(dtype))
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -309,18 +281,8 @@ def test_batched_times_and_batched_points_broadcast(create):
     x = random_codes(6, batch=(3, 2))
     kernel = create(ard_num_dims=4, batch_shape=torch.Size([2])).double()
     kernel.beta = torch.tensor([BETAS, BETAS[::-1]], dtype=torch.float64).unsqueeze(-2)
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        single = with_times(create, (BETAS, BETAS[::-1])[j])
-        np.testing.assert_allclose(batched[i, j], dense(single, x[i, j], x[i, j, :4]), **TOLERANCE)
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, **TOLERANCE)
-    second = dense(with_times(create, BETAS[::-1]), x[0, 0])
-    np.testing.assert_allclose(dense(kernel[1], x[0, 0]), second, **TOLERANCE)
-    expanded = dense(kernel.expand_batch(3, 2), x[0, 0])
-    np.testing.assert_allclose(expanded[2, 1], second, **TOLERANCE)
+    singles = [with_times(create, BETAS), with_times(create, BETAS[::-1])]
+    shared.check_batch(kernel, singles, x, **TOLERANCE)
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -328,10 +290,7 @@ def test_state_priors_and_constraints_survive_copies(create):
     kernel = create(beta_prior=GammaPrior(2.0, 4.0), beta_constraint=Interval(0.01, 2.0))
     kernel.beta = 0.5
     restored = create(beta_constraint=Interval(0.01, 2.0))
-    restored.load_state_dict(kernel.state_dict(), strict=False)
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
 
 
 def test_order_variances_have_a_prior():
@@ -347,25 +306,9 @@ def test_order_variances_have_a_prior():
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_botorch_fits_and_acquires(create):
-    pytest.importorskip("botorch")
-    from botorch import settings as botorch_settings
-    from botorch.acquisition import qLogExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.sampling import SobolQMCNormalSampler
-
     x = random_codes(15)
     y = (x[:, :1] == 1).double() - 0.3 * x[:, 1:2] + 0.1 * torch.sin(7.0 * x.sum(-1, True))
-    with botorch_settings.validate_input_scaling(False):
-        model = SingleTaskGP(x, y, covar_module=ScaleKernel(create(ard_num_dims=4)))
-        fit_gpytorch_mll(
-            ExactMarginalLogLikelihood(model.likelihood, model),
-            optimizer_kwargs={"options": {"maxiter": 30}, "timeout_sec": 5.0},
-        )
-        sampler = SobolQMCNormalSampler(torch.Size([16]), seed=0)
-        acquisition = qLogExpectedImprovement(model, best_f=y.max(), sampler=sampler)
-        values = acquisition(random_codes(2, seed=3, batch=(5,)))
-    assert values.shape == (5,) and torch.isfinite(values).all()
+    shared.check_botorch(create(ard_num_dims=4), x, y, random_codes(2, seed=3, batch=(5,)))
 
 
 @pytest.mark.parametrize(
@@ -404,20 +347,9 @@ def test_shared_number_of_choices_meets_the_inputs_late():
         InteractionOrdersKernel(2, 3)(torch.zeros(3, 2)).to_dense()
 
 
-class Contract(BaseKernelTestCase):
-    """GPyTorch's own kernel tests, on codes of variables with four choices."""
-
+class Contract(shared.CodesContract):
     def create_kernel_ard(self, num_dims, **kwargs):
         return self.create_kernel_no_ard(ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
-
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()
 
 
 class TestAdditiveContract(Contract, unittest.TestCase):

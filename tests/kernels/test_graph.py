@@ -1,6 +1,5 @@
 """The kernels of graph spectra against matrix functions, and as parts of GPyTorch and BoTorch."""
 
-import copy
 import math
 import pickle
 import unittest
@@ -12,21 +11,17 @@ import numpy as np
 import pytest
 import torch
 from gpytorch.constraints import Interval
-from gpytorch.kernels import ScaleKernel
 from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from scipy.linalg import expm
 
 from heat_plugins.graphs import adjacency, laplacian
 from heat_plugins.kernels import HeatKernel
-from heat_plugins.kernels.graph import (
-    MAX_TABLE_ENTRIES,
-    GraphHeatKernel,
-    GraphMaternKernel,
-    InversePolynomialKernel,
-    PhiKernel,
-    _krawtchouk,
-)
+from heat_plugins.kernels.graph_heat import GraphHeatKernel
+from heat_plugins.kernels.hamming_spectrum import MAX_TABLE_ENTRIES, krawtchouk_ratios
+from heat_plugins.kernels.spectral import GraphMaternKernel, InversePolynomialKernel, PhiKernel
+
+from . import shared
+from .shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-11, "atol": 1e-13}
 SIZES = (2, 5, 1, 3)
@@ -74,18 +69,8 @@ PRIORS = {
 }
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
-
-
-def vertices(sizes):
-    return torch.tensor(list(product(*map(range, sizes))), dtype=torch.float64)
-
-
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def heat_matrix(graphs, sizes, betas):
@@ -193,7 +178,7 @@ def krawtchouk_number(level, h, m, g):
 
 @pytest.mark.parametrize(("m", "g"), [(1, 2), (1, 7), (6, 2), (5, 3), (60, 2), (40, 11)])
 def test_krawtchouk_ratios_are_exact_symmetric_and_orthogonal(m, g):
-    actual = _krawtchouk(m, g)
+    actual = krawtchouk_ratios(m, g)
     first = [krawtchouk_number(level, 0, m, g) for level in range(m + 1)]
     for level, h in product(range(m + 1), range(0, m + 1, max(1, m // 6))):
         expected = krawtchouk_number(level, h, m, g) / first[level]
@@ -303,24 +288,13 @@ def test_too_large_tables_are_refused():
 @pytest.mark.parametrize("normalize", [True, False])
 def test_gradients_in_beta_are_right(ard, normalize):
     kernel = graph_heat(beta=BETAS if ard else 0.3, normalize=normalize)
-    check_gradients(kernel)
+    shared.check_gradients(kernel, random_codes(4), random_codes(3, seed=1))
 
 
 @pytest.mark.parametrize("name", ["phi", "matern", "polynomial"])
 def test_gradients_in_the_parameters_of_phi_are_right(name):
-    check_gradients(KERNELS[name](SIZES).double())
-
-
-def check_gradients(kernel):
-    x1, x2 = random_codes(4), random_codes(3, seed=1)
-    names, values = zip(*kernel.named_parameters(), strict=True)
-
-    def matrix(*raw):
-        arguments = dict(zip(names, raw, strict=True))
-        return torch.func.functional_call(kernel, arguments, (x1, x2)).to_dense()
-
-    raw = [value.detach().clone().requires_grad_() for value in values]
-    assert torch.autograd.gradcheck(matrix, raw, rtol=1e-6, atol=1e-8)
+    kernel = KERNELS[name](SIZES).double()
+    shared.check_gradients(kernel, random_codes(4), random_codes(3, seed=1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -330,11 +304,9 @@ def test_extreme_parameters_give_finite_values_and_gradients(name, raw, dtype):
     kernel = KERNELS[name](SIZES).to(dtype)
     for parameter in kernel.parameters():
         torch.nn.init.constant_(parameter, raw)
-    matrix = kernel(random_codes(6).to(dtype)).to_dense()
-    matrix.sum().backward()
-    assert matrix.dtype == dtype and torch.isfinite(matrix).all()
-    np.testing.assert_allclose(matrix.detach().diagonal(), 1.0, atol=4 * torch.finfo(dtype).eps)
-    assert all(torch.isfinite(parameter.grad).all() for parameter in kernel.parameters())
+    matrix = shared.check_finite(kernel, random_codes(6).to(dtype))
+    assert matrix.dtype == dtype
+    np.testing.assert_allclose(matrix.diagonal(), 1.0, atol=4 * torch.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("name", ["closed", "path", "matern", "polynomial"])
@@ -346,19 +318,7 @@ def test_batched_parameters_and_batched_points_broadcast(name):
         raw.data = torch.linspace(-0.9, 0.7, raw.numel()).double().reshape(raw.shape)
         for j in range(2):
             each[j].data = raw.data[j].clone()
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        np.testing.assert_allclose(
-            batched[i, j], dense(singles[j], x[i, j], x[i, j, :4]), **TOLERANCE
-        )
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, **TOLERANCE)
-    second = dense(singles[1], x[0, 0])
-    np.testing.assert_allclose(dense(kernel[1], x[0, 0]), second, **TOLERANCE)
-    expanded = kernel.expand_batch(3, 2)
-    np.testing.assert_allclose(dense(expanded, x[0, 0])[2, 1], second, **TOLERANCE)
+    shared.check_batch(kernel, singles, x, **TOLERANCE)
     per_variable = kernel.forward(x, x, last_dim_is_batch=True)
     assert per_variable.shape == (3, 2, 4, 6, 6)
 
@@ -374,10 +334,7 @@ def test_state_survives_copies(name):
     kernel, restored = KERNELS[name](SIZES), KERNELS[name](SIZES)
     for parameter in kernel.parameters():
         torch.nn.init.constant_(parameter, -0.4)
-    restored.load_state_dict(kernel.state_dict())
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
 
 
 @pytest.mark.parametrize("name", PRIORS)
@@ -442,36 +399,13 @@ def test_inputs_that_are_not_codes_and_wrong_phis_are_refused():
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_botorch_fits_and_optimises_with_it(name):
-    pytest.importorskip("botorch")
-    from botorch import fit_gpytorch_mll
-    from botorch import settings as botorch_settings
-    from botorch.acquisition import qLogExpectedImprovement
-    from botorch.models import SingleTaskGP
-    from botorch.sampling import SobolQMCNormalSampler
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
     x = random_codes(14)
     y = ((x[:, 1] == 2).double() - x[:, 0] + 0.1 * x[:, 3]).unsqueeze(-1)
-    kernel = KERNELS[name](SIZES, **({"ard_num_dims": 4} if name in HAS_ARD else {})).double()
-    before = [parameter.detach().clone() for parameter in kernel.parameters()]
-    with botorch_settings.validate_input_scaling(False):  # Codes are not in [0, 1].
-        model = SingleTaskGP(x, y, covar_module=ScaleKernel(kernel))
-    fit_gpytorch_mll(
-        ExactMarginalLogLikelihood(model.likelihood, model),
-        optimizer_kwargs={"options": {"maxiter": 20}, "timeout_sec": None},
-        max_attempts=1,
-        warning_handler=lambda warning: True,  # Stopping after 20 steps is what was asked for.
-    )
-    assert any(not torch.equal(a, b) for a, b in zip(before, kernel.parameters(), strict=True))
-    sampler = SobolQMCNormalSampler(torch.Size([32]), seed=0)
-    acquisition = qLogExpectedImprovement(model, best_f=y.max(), sampler=sampler)
-    values = acquisition(random_codes(10, seed=5, batch=(2,)).reshape(10, 2, 4)).detach()
-    assert values.shape == (10,) and torch.isfinite(values).all()
+    kernel = KERNELS[name](SIZES, **({"ard_num_dims": 4} if name in HAS_ARD else {}))
+    shared.check_botorch(kernel, x, y, random_codes(2, seed=5, batch=(10,)))
 
 
-class _Contract(BaseKernelTestCase):
-    """GPyTorch's own kernel tests, on codes of variables with four choices."""
-
+class _Contract(shared.CodesContract):
     name = ""
 
     def create_kernel_no_ard(self, **kwargs):
@@ -481,15 +415,6 @@ class _Contract(BaseKernelTestCase):
         if self.name not in HAS_ARD:
             raise NotImplementedError
         return KERNELS[self.name]((4,) * num_dims, ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
-
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()
 
 
 class TestClosedFormContract(_Contract, unittest.TestCase):

@@ -1,7 +1,5 @@
 """The kernels of weighted Hamming distances against other derivations and other libraries."""
 
-import copy
-import pickle
 import unittest
 from itertools import product
 
@@ -9,9 +7,8 @@ import numpy as np
 import pytest
 import torch
 from gpytorch.constraints import Interval
-from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel, ScaleKernel
+from gpytorch.kernels import MaternKernel, RBFKernel, RQKernel
 from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 
 from heat_plugins.kernels.hamming import (
     CasmopolitanKernel,
@@ -19,8 +16,11 @@ from heat_plugins.kernels.hamming import (
     MaternHammingKernel,
     OneHotRBFKernel,
     RationalQuadraticHammingKernel,
-    weighted_mismatches,
 )
+from heat_plugins.kernels.mismatches import weighted_mismatches
+
+from . import shared
+from .shared import codes, dense
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-14}
 SIZES = (2, 5, 1, 3)
@@ -45,9 +45,8 @@ KERNELS = {
 HAS_ARD = [name for name in KERNELS if name != "one_hot"]
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def build(name, n_choices=SIZES, scales=None, **kwargs):
@@ -59,11 +58,6 @@ def build(name, n_choices=SIZES, scales=None, **kwargs):
     if scales is not None:
         setattr(kernel, parameter, scales)
     return kernel
-
-
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
 
 
 def mismatches(x1, x2):
@@ -154,14 +148,7 @@ def test_gradients_in_all_parameters_are_right(name, ard):
     x1, x2 = random_codes(4), random_codes(3, seed=1)
     x2[0] = x1[0]  # A pair of equal points, where the root has no slope.
     kernel = build(name, scales=SCALES if ard else 1.2)
-    names, values = zip(*kernel.named_parameters(), strict=True)
-
-    def matrix(*raw):
-        arguments = dict(zip(names, raw, strict=True))
-        return torch.func.functional_call(kernel, arguments, (x1, x2)).to_dense()
-
-    raw = [value.detach().clone().requires_grad_() for value in values]
-    assert torch.autograd.gradcheck(matrix, raw, rtol=1e-6, atol=1e-8)
+    shared.check_gradients(kernel, x1, x2)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -171,11 +158,8 @@ def test_extreme_parameters_give_finite_values_and_gradients(name, raw, dtype):
     kernel = build(name).to(dtype)
     for parameter in kernel.parameters():
         torch.nn.init.constant_(parameter, raw)
-    matrix = kernel(random_codes(6).to(dtype)).to_dense()
-    matrix.sum().backward()
-    assert matrix.dtype == dtype and torch.isfinite(matrix).all()
-    assert (matrix.diagonal() == 1.0).all()
-    assert all(torch.isfinite(parameter.grad).all() for parameter in kernel.parameters())
+    matrix = shared.check_finite(kernel, random_codes(6).to(dtype))
+    assert matrix.dtype == dtype and (matrix.diagonal() == 1.0).all()
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -188,19 +172,7 @@ def test_batched_parameters_and_batched_points_broadcast(name, n_choices):
         raw.data = torch.linspace(-0.5, 0.7, 2).double().reshape(raw.shape)
         for j in range(2):
             each[j].data = raw.data[j].clone()
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        np.testing.assert_allclose(
-            batched[i, j], dense(singles[j], x[i, j], x[i, j, :4]), **TOLERANCE
-        )
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, **TOLERANCE)
-    second = dense(singles[1], x[0, 0])
-    np.testing.assert_allclose(dense(kernel[1], x[0, 0]), second, **TOLERANCE)
-    expanded = kernel.expand_batch(3, 2)
-    np.testing.assert_allclose(dense(expanded, x[0, 0])[2, 1], second, **TOLERANCE)
+    shared.check_batch(kernel, singles, x, **TOLERANCE)
     with pytest.warns(DeprecationWarning, match="last_dim_is_batch"):
         per_variable = kernel(x, last_dim_is_batch=True).to_dense()
     assert per_variable.shape == (3, 2, 4, 6, 6)
@@ -254,10 +226,7 @@ def test_priors_constraints_and_state_survive_copies(name):
     with pytest.raises(RuntimeError, match="out of bounds"):
         setattr(kernel, parameter, 3.0)
     restored = create()
-    restored.load_state_dict(kernel.state_dict(), strict=False)
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         kernel.sample_from_prior(f"{parameter}_prior")
@@ -324,36 +293,13 @@ def test_inputs_that_are_not_codes_are_refused():
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_botorch_fits_and_optimises_with_it(name):
-    pytest.importorskip("botorch")
-    from botorch import fit_gpytorch_mll
-    from botorch import settings as botorch_settings
-    from botorch.acquisition import qLogExpectedImprovement
-    from botorch.models import SingleTaskGP
-    from botorch.sampling import SobolQMCNormalSampler
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
     x = random_codes(14)
     y = ((x[:, 1] == 2).double() - x[:, 0] + 0.1 * x[:, 3]).unsqueeze(-1)
     kernel = build(name, **({} if name == "one_hot" else {"ard_num_dims": 4}))
-    before = [parameter.detach().clone() for parameter in kernel.parameters()]
-    with botorch_settings.validate_input_scaling(False):  # Codes are not in [0, 1].
-        model = SingleTaskGP(x, y, covar_module=ScaleKernel(kernel))
-    fit_gpytorch_mll(
-        ExactMarginalLogLikelihood(model.likelihood, model),
-        optimizer_kwargs={"options": {"maxiter": 20}, "timeout_sec": None},
-        max_attempts=1,
-        warning_handler=lambda warning: True,  # Stopping after 20 steps is what was asked for.
-    )
-    assert any(not torch.equal(a, b) for a, b in zip(before, kernel.parameters(), strict=True))
-    sampler = SobolQMCNormalSampler(torch.Size([32]), seed=0)
-    acquisition = qLogExpectedImprovement(model, best_f=y.max(), sampler=sampler)
-    values = acquisition(random_codes(10, seed=5, batch=(2,)).reshape(10, 2, 4)).detach()
-    assert values.shape == (10,) and torch.isfinite(values).all()
+    shared.check_botorch(kernel, x, y, random_codes(2, seed=5, batch=(10,)))
 
 
-class _Contract(BaseKernelTestCase):
-    """GPyTorch's own kernel tests, on codes of variables with four choices."""
-
+class _Contract(shared.CodesContract):
     name = ""
 
     def create_kernel_no_ard(self, **kwargs):
@@ -365,15 +311,6 @@ class _Contract(BaseKernelTestCase):
             raise NotImplementedError
         cls, arguments, _ = KERNELS[self.name]
         return cls(n_choices=(4,) * num_dims, ard_num_dims=num_dims, **arguments, **kwargs)
-
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
-
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()
 
 
 class TestCasmopolitanContract(_Contract, unittest.TestCase):

@@ -1,10 +1,7 @@
 """The GPyTorch kernels against other derivations and other libraries."""
 
-import copy
-import pickle
 import unittest
 from functools import reduce
-from itertools import product
 
 import gpytorch
 import numpy as np
@@ -14,21 +11,22 @@ from botorch.models.kernels import CategoricalKernel
 from gpytorch.constraints import Interval
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from heat_plugins.kernels import HeatKernel, formulas, mixed_heat_kernel
 
+from . import shared
+from .shared import codes, dense, vertices
+
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 SIZES = (2, 5, 1, 3)
 BETAS = (0.4, 0.03, 0.7, 0.2)
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def heat(sizes=SIZES, beta=BETAS, **kwargs):
@@ -40,23 +38,17 @@ def heat(sizes=SIZES, beta=BETAS, **kwargs):
     return kernel
 
 
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
-
-
 @pytest.mark.parametrize(("sizes", "beta"), [((2, 3, 4), 0.13), (SIZES, 0.5), (SIZES, BETAS)])
 def test_kernel_is_the_kronecker_product_of_matrix_exponentials(sizes, beta):
     # L = g I - 1 1^T for a complete graph, and the exponential of a Kronecker sum is a
     # Kronecker product; its rows run through the vertices with the last variable fastest.
-    vertices = torch.tensor(list(product(*map(range, sizes))), dtype=torch.float64)
     betas = np.broadcast_to(beta, len(sizes))
     factors = [
         expm(-b * (g * np.eye(g) - np.ones((g, g)))) for b, g in zip(betas, sizes, strict=True)
     ]
     expected = reduce(np.kron, factors)
     np.testing.assert_allclose(
-        dense(heat(sizes, beta), vertices), expected / expected[0, 0], **TOLERANCE
+        dense(heat(sizes, beta), vertices(sizes)), expected / expected[0, 0], **TOLERANCE
     )
 
 
@@ -112,16 +104,7 @@ def test_a_variable_with_one_choice_collapses():
 
 @pytest.mark.parametrize("beta", [0.3, BETAS])
 def test_gradient_in_beta_is_right(beta):
-    x1, x2 = random_codes(5), random_codes(4, seed=1)
-    kernel = heat(beta=beta)
-
-    def matrix(raw_beta):
-        call = torch.func.functional_call
-        return call(kernel, {"raw_beta": raw_beta}, (x1, x2), {"diag": False}).to_dense()
-
-    # gradcheck compares with central finite differences, hence its own looser tolerance.
-    raw_beta = kernel.raw_beta.detach().clone().requires_grad_()
-    assert torch.autograd.gradcheck(matrix, (raw_beta,), rtol=1e-6, atol=1e-8)
+    shared.check_gradients(heat(beta=beta), random_codes(5), random_codes(4, seed=1))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -129,9 +112,7 @@ def test_gradient_in_beta_is_right(beta):
 def test_extreme_times_give_finite_values_and_gradients(raw, dtype):
     kernel = HeatKernel(SIZES, ard_num_dims=4).to(dtype)
     torch.nn.init.constant_(kernel.raw_beta, raw)
-    matrix = kernel(random_codes(6).to(dtype)).to_dense()
-    matrix.sum().backward()
-    assert torch.isfinite(matrix).all() and torch.isfinite(kernel.raw_beta.grad).all()
+    matrix = shared.check_finite(kernel, random_codes(6).to(dtype))
     assert (matrix.diagonal() == 1.0).all()
 
 
@@ -140,25 +121,8 @@ def test_batched_times_and_batched_points_broadcast():
     kernel = HeatKernel(SIZES, ard_num_dims=4, batch_shape=torch.Size([2])).double()
     kernel.beta = torch.tensor([BETAS, BETAS[::-1]], dtype=torch.float64).unsqueeze(-2)
     assert kernel.beta.shape == kernel.rates.shape == kernel.n_choices.shape == (2, 1, 4)
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        single = heat(beta=(BETAS, BETAS[::-1])[j])
-        np.testing.assert_allclose(batched[i, j], dense(single, x[i, j], x[i, j, :4]), **TOLERANCE)
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, **TOLERANCE)
-
-
-def test_batched_kernels_with_unequal_sizes_can_be_indexed_and_expanded():
-    kernel = HeatKernel(SIZES, ard_num_dims=4, batch_shape=torch.Size([2])).double()
-    kernel.beta = torch.tensor([BETAS, BETAS[::-1]], dtype=torch.float64).unsqueeze(-2)
-    x = random_codes(6)
-    first, second = dense(heat(beta=BETAS), x), dense(heat(beta=BETAS[::-1]), x)
-    np.testing.assert_allclose(dense(kernel[1], x), second, **TOLERANCE)
-    np.testing.assert_allclose(dense(kernel.expand_batch(3, 2), x)[2, 0], first, **TOLERANCE)
-    part = kernel(x)[1, 2:, :3].to_dense().detach()  # Of the lazily evaluated matrix.
-    np.testing.assert_allclose(part, second[2:, :3], **TOLERANCE)
+    singles = [heat(beta=BETAS), heat(beta=BETAS[::-1])]
+    shared.check_batch(kernel, singles, x, **TOLERANCE)
 
 
 @pytest.mark.parametrize("beta", [0.3, BETAS])
@@ -266,10 +230,7 @@ def test_prior_constraint_and_state_survive_copies():
     with pytest.raises(RuntimeError, match="out of bounds"):
         kernel.beta = 3.0
     restored = HeatKernel((2, 2, 2, 2), ard_num_dims=4, beta_constraint=Interval(0.01, 2.0))
-    restored.load_state_dict(kernel.state_dict(), strict=False)
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +240,11 @@ def test_prior_constraint_and_state_survive_copies():
         ({"n_choices": ()}, ValueError, r"at least 1, got \[\]"),
         ({"n_choices": (2, 2.5)}, ValueError, r"integers of at least 1, got \[2.0, 2.5\]"),
         ({"n_choices": (2, 3), "ard_num_dims": 3}, ValueError, r"len\(n_choices\) = 2, got 3"),
-        ({"n_choices": (2, 3), "active_dims": (1,)}, ValueError, "= 2 columns, got 1"),
+        (
+            {"n_choices": (2, 3), "active_dims": (1,)},
+            ValueError,
+            r"len\(active_dims\) must be len\(n_choices\) = 2, got 1",
+        ),
         ({"n_choices": (2, 3), "beta_prior": 1.0}, TypeError, "Prior, got float"),
     ],
 )
@@ -301,7 +266,7 @@ def test_inputs_that_are_not_codes_are_refused():
         mixed_heat_kernel((2, 3), [0, 1], [1])
 
 
-class TestGPyTorchContract(BaseKernelTestCase, unittest.TestCase):
+class TestGPyTorchContract(shared.CodesContract, unittest.TestCase):
     """GPyTorch's own kernel tests, on codes of variables with four choices."""
 
     def create_kernel_no_ard(self, **kwargs):
@@ -309,12 +274,3 @@ class TestGPyTorchContract(BaseKernelTestCase, unittest.TestCase):
 
     def create_kernel_ard(self, num_dims, **kwargs):
         return HeatKernel((4,) * num_dims, ard_num_dims=num_dims, **kwargs)
-
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
-
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()

@@ -1,29 +1,24 @@
 """Invariant kernels against enumeration of the group."""
 
-import copy
 import math
-import pickle
 import unittest
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
 import torch
 from gpytorch.kernels import ScaleKernel
-from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.kernels import HeatKernel, formulas, invariant, permutation_groups
+from heat_plugins.kernels import HeatKernel, formulas, memory, permutation_groups
 from heat_plugins.kernels.additive import AdditiveKernel, DecompositionKernel
-from heat_plugins.kernels.invariant import (
-    GroupProductKernel,
-    GroupSumKernel,
-    PermutationInvariantKernel,
-    SymmetricSumKernel,
-)
+from heat_plugins.kernels.group_sums import GroupSumKernel, SymmetricSumKernel
+from heat_plugins.kernels.invariant import GroupProductKernel, PermutationInvariantKernel
+
+from . import shared
+from .shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (3, 2, 3, 2, 3)  # Columns 0, 2, 4 are a block, and so are 1 and 3.
@@ -31,13 +26,8 @@ BLOCKS = ((0, 2, 4), (1, 3))
 GENERATORS = ((2, 1, 0, 3, 4), (2, 1, 4, 3, 0), (0, 3, 2, 1, 4))  # 3! * 2! = 12 elements.
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
-
-
-def vertices(sizes):
-    return torch.tensor(list(product(*map(range, sizes))), dtype=torch.float64)
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def padded(batch_shape=None, **kwargs):
@@ -104,11 +94,6 @@ def float64(create, seed=0, **kwargs):
         values = torch.rand(parameter.shape, dtype=torch.float64, generator=generator)
         parameter.data = 2.0 * values - 2.5  # Diffusion times from 0.08 to 0.5.
     return kernel
-
-
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
 
 
 def test_worked_example_of_the_paper():
@@ -209,6 +194,21 @@ def test_monte_carlo_converges_to_the_group_sum():
     assert np.linalg.eigvalsh(dense(kernel, x)).min() > -1e-14
 
 
+def test_monte_carlo_with_one_sample_on_both_sides_has_the_documented_bias():
+    x1, x2, n_samples = random_codes(4), random_codes(4, seed=1), 3
+    base = float64(two_sided).base_kernel
+    exact = dense(GroupSumKernel(base, GENERATORS, n_samples=12), x1, x2)
+    same = np.mean([dense(base, a, b) for a, b in zip(images(x1), images(x2), strict=True)], 0)
+    draws = [
+        dense(GroupSumKernel(base, GENERATORS, n_samples=n_samples, seed=seed), x1, x2)
+        for seed in range(400)
+    ]
+    expected = (1 - 1 / n_samples) * exact + same / n_samples
+    error = np.std(draws, axis=0) / math.sqrt(len(draws))
+    assert (np.abs(np.mean(draws, axis=0) - expected) < 5 * error).all()
+    assert (np.abs(exact - expected) > 5 * error).any()  # The test can see the bias.
+
+
 def test_only_kernels_that_treat_columns_alike_are_averaged_on_one_side():
     def mode(base, n_samples=12):
         return GroupSumKernel(base, GENERATORS, n_samples=n_samples).mode
@@ -228,7 +228,7 @@ def test_chunks_do_not_change_values_or_gradients(create, monkeypatch):
     x1, x2 = random_codes(5), random_codes(4, seed=1)
     results = []
     for chunk in (2**21, 50):
-        monkeypatch.setattr(invariant, "_CHUNK", chunk)
+        monkeypatch.setattr(memory, "MAX_NUMBERS", chunk)
         kernel = float64(create)
         matrix, pairs = kernel(x1, x2).to_dense(), kernel(x1[:4], x2, diag=True)
         (matrix.sin().sum() + pairs.sum()).backward()
@@ -321,17 +321,7 @@ def test_kernels_are_positive_semidefinite_on_all_points(create):
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_gradients_are_right(create):
-    kernel, x1, x2 = float64(create), random_codes(5), random_codes(4, seed=1)
-    names, values = zip(*kernel.named_parameters(), strict=True)
-
-    def matrix(*parameters):
-        named = dict(zip(names, parameters, strict=True))
-        call = torch.func.functional_call(kernel, named, (x1, x2), {"diag": False})
-        return call.to_dense()
-
-    leaves = tuple(value.detach().clone().requires_grad_() for value in values)
-    # gradcheck compares with central finite differences, hence its own looser tolerance.
-    assert torch.autograd.gradcheck(matrix, leaves, rtol=1e-6, atol=1e-8)
+    shared.check_gradients(float64(create), random_codes(5), random_codes(4, seed=1))
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -340,34 +330,14 @@ def test_extreme_times_give_finite_values_and_gradients(create, raw):
     kernel = create().double()
     for parameter in kernel.parameters():
         torch.nn.init.constant_(parameter, raw)
-    matrix = kernel(random_codes(6)).to_dense()
-    matrix.sum().backward()
-    assert torch.isfinite(matrix).all()
-    assert all(torch.isfinite(p.grad).all() for p in kernel.parameters())
+    shared.check_finite(kernel, random_codes(6))
 
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_batched_times_and_batched_points_broadcast(create):
     x = random_codes(6, batch=(3, 2))
     kernel = float64(create, batch_shape=torch.Size([2]))
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        single = dense(kernel[j], x[i, j], x[i, j, :4])
-        np.testing.assert_allclose(batched[i, j], single, **TOLERANCE)
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, **TOLERANCE)
-    expanded = dense(kernel.expand_batch(3, 2), x[0, 0])
-    np.testing.assert_allclose(expanded[2, 1], dense(kernel[1], x[0, 0]), **TOLERANCE)
-
-
-@pytest.mark.parametrize("create", [PermutationInvariantKernel, GroupProductKernel])
-def test_members_of_a_batch_keep_their_active_columns(create):
-    x = random_codes(6, (3,) * 5)
-    kernel = create(3, batch_shape=torch.Size([2]), active_dims=[3, 1]).double()
-    kernel.base_kernel.beta = torch.tensor([0.1, 0.5], dtype=torch.float64).reshape(2, 1, 1)
-    np.testing.assert_allclose(dense(kernel[1], x), dense(kernel, x)[1], **TOLERANCE)
+    shared.check_batch(kernel, [kernel[0], kernel[1]], x, **TOLERANCE)
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -375,33 +345,14 @@ def test_state_and_priors_survive_copies(create):
     kernel = float64(create, beta_prior=GammaPrior(2.0, 4.0))
     assert len(list(kernel.named_priors())) == 1
     restored = create().double()
-    restored.load_state_dict(kernel.state_dict(), strict=False)
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
 
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_botorch_fits_and_acquires(create):
-    pytest.importorskip("botorch")
-    from botorch import settings as botorch_settings
-    from botorch.acquisition import qLogExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.sampling import SobolQMCNormalSampler
-
     x = random_codes(15)
     y = torch.sin(2.0 * x[:, [0, 2, 4]].sum(-1, True)) + 0.3 * x[:, [1, 3]].sum(-1, True)
-    with botorch_settings.validate_input_scaling(False):
-        model = SingleTaskGP(x, y, covar_module=ScaleKernel(create()))
-        fit_gpytorch_mll(
-            ExactMarginalLogLikelihood(model.likelihood, model),
-            optimizer_kwargs={"options": {"maxiter": 20}, "timeout_sec": 5.0},
-        )
-        sampler = SobolQMCNormalSampler(torch.Size([16]), seed=0)
-        acquisition = qLogExpectedImprovement(model, best_f=y.max(), sampler=sampler)
-        values = acquisition(random_codes(1, seed=3, batch=(5,)))
-    assert values.shape == (5,) and torch.isfinite(values).all()
+    shared.check_botorch(create(), x, y, random_codes(1, seed=3, batch=(5,)))
 
 
 @pytest.mark.parametrize(
@@ -422,6 +373,7 @@ def test_botorch_fits_and_acquires(create):
         (lambda: GroupProductKernel(3, block=(0, 1)), "need n_choices of each column"),
         (lambda: SymmetricSumKernel((3, 3)), r"one integer for all variables, got \(3, 3\)"),
         (lambda: GroupSumKernel(HeatKernel(3), "symmetric"), "at least 1, got None"),
+        (lambda: GroupSumKernel(HeatKernel((3, 3)), [(1, 0, 2)]), "must have 2 columns.*got 3"),
         (lambda: GroupSumKernel(HeatKernel(3), [(0, 0)]), r"got \[0, 0\]"),
         (lambda: GroupSumKernel(HeatKernel(3), [(1, 0)], n_samples=0), "at least 1, got 0"),
     ],
@@ -442,20 +394,7 @@ def test_inputs_that_are_not_codes_are_refused(create):
         create().forward(torch.zeros(3, 5), torch.zeros(3, 5), last_dim_is_batch=True)
 
 
-class Contract(BaseKernelTestCase):
-    """GPyTorch's own kernel tests, on codes of variables with four choices."""
-
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
-
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()
-
-
-class TestPaddedSortContract(Contract, unittest.TestCase):
+class TestPaddedSortContract(shared.CodesContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return PermutationInvariantKernel(4, **kwargs)
 
@@ -463,12 +402,12 @@ class TestPaddedSortContract(Contract, unittest.TestCase):
         return PermutationInvariantKernel((4,) * num_dims, ard=True, **kwargs)
 
 
-class TestSortContract(Contract, unittest.TestCase):
+class TestSortContract(shared.CodesContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return PermutationInvariantKernel(4, method="sort", **kwargs)
 
 
-class TestGroupProductContract(Contract, unittest.TestCase):
+class TestGroupProductContract(shared.CodesContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return GroupProductKernel(4, **kwargs)
 
@@ -476,26 +415,12 @@ class TestGroupProductContract(Contract, unittest.TestCase):
         return GroupProductKernel((4,) * num_dims, ard=True, **kwargs)
 
 
-class TestSymmetricSumContract(Contract, unittest.TestCase):
+class TestSymmetricSumContract(shared.CodesContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return SymmetricSumKernel(4, **kwargs)
 
 
-class TestGroupSumContract(Contract, unittest.TestCase):
-    """A group acts on a fixed number of columns, so the tests of active_dims are our own."""
-
+class TestGroupSumContract(shared.TwoColumnsContract, unittest.TestCase):
     def create_kernel_no_ard(self, batch_shape=None, active_dims=None):
         base = HeatKernel(4, batch_shape=batch_shape)
         return GroupSumKernel(base, [(1, 0)], active_dims=active_dims)
-
-    def test_active_dims_list(self):
-        x = self.create_data_no_batch()
-        kernel, basic = self.create_kernel_no_ard(active_dims=[4, 7]), self.create_kernel_no_ard()
-        np.testing.assert_array_equal(dense(kernel, x), dense(basic, x[:, [4, 7]]))
-
-    def test_active_dims_range(self):
-        x = self.create_data_no_batch()
-        kernel = self.create_kernel_no_ard(active_dims=list(range(3, 5)))
-        np.testing.assert_array_equal(
-            dense(kernel, x), dense(self.create_kernel_no_ard(), x[:, 3:5])
-        )

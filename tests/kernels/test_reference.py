@@ -1,30 +1,27 @@
 """Kernels of other methods against their definitions."""
 
-import copy
 import math
-import pickle
 import unittest
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
-from gpytorch.kernels import ScaleKernel
-from gpytorch.mlls import ExactMarginalLogLikelihood
-from gpytorch.priors import GammaPrior
-from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
+from gpytorch.priors import GammaPrior, UniformPrior
 
-from heat_plugins.kernels import reference
+from heat_plugins.kernels import memory, reference
 from heat_plugins.kernels.dictionaries import diverse_dictionary
 from heat_plugins.kernels.reference import HEDKernel, SubsequenceStringKernel
+
+from . import shared
+from .shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (3, 3, 3, 3)
 
 
-def random_codes(n, sizes=SIZES, seed=0, batch=()):
-    rng = np.random.default_rng(seed)
-    return torch.from_numpy(rng.integers(sizes, size=(*batch, n, len(sizes))).astype(float))
+def random_codes(n, sizes=SIZES, **kwargs):
+    return codes(n, sizes, **kwargs)
 
 
 def hed(**kwargs):
@@ -36,11 +33,6 @@ def ssk(**kwargs):
 
 
 KERNELS = [hed, ssk]
-
-
-def dense(kernel, *inputs):
-    with torch.no_grad():
-        return kernel(*inputs).to_dense().numpy()
 
 
 def test_dictionary_holds_codes_and_repeats_categories():
@@ -125,7 +117,7 @@ def test_strings_in_chunks_are_the_same(monkeypatch):
     x1, x2 = random_codes(9), random_codes(7, seed=1)
     results = []
     for chunk in (2**21, 200):
-        monkeypatch.setattr(reference, "_CHUNK", chunk)
+        monkeypatch.setattr(memory, "MAX_NUMBERS", chunk)
         kernel = ssk().double()
         matrix = kernel(x1, x2).to_dense()
         matrix.sin().sum().backward()
@@ -136,25 +128,14 @@ def test_strings_in_chunks_are_the_same(monkeypatch):
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_kernels_are_positive_semidefinite_on_all_points(create):
-    points = torch.tensor(list(product(range(3), repeat=4)), dtype=torch.float64)
-    matrix = dense(create().double(), points)
+    matrix = dense(create().double(), vertices(SIZES))
     np.testing.assert_allclose(matrix, matrix.T, rtol=0.0, atol=1e-14)
     assert np.linalg.eigvalsh(matrix).min() > -1e-12
 
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_gradients_are_right(create):
-    kernel, x1, x2 = create().double(), random_codes(5), random_codes(4, seed=1)
-    names, values = zip(*kernel.named_parameters(), strict=True)
-
-    def matrix(*parameters):
-        named = dict(zip(names, parameters, strict=True))
-        call = torch.func.functional_call(kernel, named, (x1, x2), {"diag": False})
-        return call.to_dense()
-
-    leaves = tuple(value.detach().clone().requires_grad_() for value in values)
-    # gradcheck compares with central finite differences, hence its own looser tolerance.
-    assert torch.autograd.gradcheck(matrix, leaves, rtol=1e-6, atol=1e-8)
+    shared.check_gradients(create().double(), random_codes(5), random_codes(4, seed=1))
 
 
 @pytest.mark.parametrize("raw", [-2000.0, -80.0, 80.0, 2000.0])
@@ -162,10 +143,7 @@ def test_extreme_decays_give_finite_values_and_gradients(raw):
     kernel = ssk().double()
     for parameter in kernel.parameters():
         torch.nn.init.constant_(parameter, raw)
-    matrix = kernel(random_codes(6)).to_dense()
-    matrix.sum().backward()
-    assert torch.isfinite(matrix).all()
-    assert all(torch.isfinite(p.grad).all() for p in kernel.parameters())
+    shared.check_finite(kernel, random_codes(6))
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -174,16 +152,7 @@ def test_batched_parameters_and_batched_points_broadcast(create):
     kernel = create(batch_shape=torch.Size([2])).double()
     for parameter in kernel.parameters():
         parameter.data = torch.tensor([0.5, -0.7], dtype=torch.float64).reshape(2, 1, 1)
-    batched = dense(kernel, x, x[..., :4, :])
-    assert batched.shape == (3, 2, 6, 4)
-    for i, j in product(range(3), range(2)):
-        single = dense(kernel[j], x[i, j], x[i, j, :4])
-        np.testing.assert_allclose(batched[i, j], single, rtol=1e-10, atol=1e-10)
-    pairs = kernel(x, x.flip(-2), diag=True).detach()
-    expected = np.diagonal(dense(kernel, x, x.flip(-2)), axis1=-2, axis2=-1)
-    np.testing.assert_allclose(pairs, expected, rtol=1e-10, atol=1e-10)
-    expanded = dense(kernel.expand_batch(3, 2), x[0, 0])
-    np.testing.assert_allclose(expanded[2, 1], dense(kernel[1], x[0, 0]), rtol=1e-10, atol=1e-10)
+    shared.check_batch(kernel, [kernel[0], kernel[1]], x, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("create", KERNELS)
@@ -192,16 +161,11 @@ def test_state_survives_copies(create):
     for parameter in kernel.parameters():
         parameter.data.fill_(0.4)
     restored = hed(seed=5) if create is hed else create()
-    restored.load_state_dict(kernel.state_dict())
-    x = random_codes(8)
-    for other in (restored, copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        np.testing.assert_array_equal(dense(other, x), dense(kernel, x))
+    shared.check_copies(kernel, restored, random_codes(8))
 
 
 def test_priors_are_registered_and_can_be_sampled():
     names = ("gap_decay_prior", "match_decay_prior")
-    from gpytorch.priors import UniformPrior
-
     kernel = ssk(**{name: UniformPrior(0.2, 0.6) for name in names})
     with torch.random.fork_rng(devices=[]):
         for name in names:
@@ -213,25 +177,9 @@ def test_priors_are_registered_and_can_be_sampled():
 
 @pytest.mark.parametrize("create", KERNELS)
 def test_botorch_fits_and_acquires(create):
-    pytest.importorskip("botorch")
-    from botorch import settings as botorch_settings
-    from botorch.acquisition import qLogExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import SingleTaskGP
-    from botorch.sampling import SobolQMCNormalSampler
-
     x = random_codes(15)
     y = (x[:, :1] == 1).double() - 0.3 * x[:, 1:2] + 0.1 * torch.sin(7.0 * x.sum(-1, True))
-    with botorch_settings.validate_input_scaling(False):
-        model = SingleTaskGP(x, y, covar_module=ScaleKernel(create()))
-        fit_gpytorch_mll(
-            ExactMarginalLogLikelihood(model.likelihood, model),
-            optimizer_kwargs={"options": {"maxiter": 30}, "timeout_sec": 5.0},
-        )
-        sampler = SobolQMCNormalSampler(torch.Size([16]), seed=0)
-        acquisition = qLogExpectedImprovement(model, best_f=y.max(), sampler=sampler)
-        values = acquisition(random_codes(2, seed=3, batch=(5,)))
-    assert values.shape == (5,) and torch.isfinite(values).all()
+    shared.check_botorch(create(), x, y, random_codes(2, seed=3, batch=(5,)))
 
 
 @pytest.mark.parametrize(
@@ -244,6 +192,7 @@ def test_botorch_fits_and_acquires(create):
         (lambda: SubsequenceStringKernel(3, 0), "max_order must be at least 1, got 0"),
         (lambda: SubsequenceStringKernel(0), "at least 1, got"),
         (lambda: hed()(torch.zeros(2, 3)).to_dense(), "must have 4 columns.*got 3"),
+        (lambda: hed().embed(torch.zeros(2, 1)), "must have 4 columns.*got 1"),
         (lambda: hed()(torch.full((2, 4), 0.5)).to_dense(), "0 to 2, got 0.5"),
         (lambda: ssk()(torch.full((2, 4), 3.0)).to_dense(), "0 to 2, got 3.0"),
     ],
@@ -259,36 +208,11 @@ def test_last_dim_is_batch_is_refused(create):
         create().forward(torch.zeros(3, 4), torch.zeros(3, 4), last_dim_is_batch=True)
 
 
-class TestStringContract(BaseKernelTestCase, unittest.TestCase):
-    """GPyTorch's own kernel tests, on strings of four symbols."""
-
+class TestStringContract(shared.CodesContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return SubsequenceStringKernel(4, **kwargs)
 
-    def create_data_no_batch(self):
-        return random_codes(50, (4,) * 10).float()
 
-    def create_data_single_batch(self):
-        return random_codes(3, (4, 4), batch=(2,)).float()
-
-    def create_data_double_batch(self):
-        return random_codes(50, (4, 4), batch=(3, 2)).float()
-
-
-class TestHEDContract(TestStringContract):
-    """Anchors have a fixed number of columns, so the tests of active_dims are our own."""
-
+class TestHEDContract(shared.TwoColumnsContract, unittest.TestCase):
     def create_kernel_no_ard(self, **kwargs):
         return HEDKernel((4, 4), n_anchors=16, **kwargs)
-
-    def test_active_dims_list(self):
-        x = self.create_data_no_batch()
-        kernel, basic = self.create_kernel_no_ard(active_dims=[4, 7]), self.create_kernel_no_ard()
-        np.testing.assert_array_equal(dense(kernel, x), dense(basic, x[:, [4, 7]]))
-
-    def test_active_dims_range(self):
-        x = self.create_data_no_batch()
-        kernel = self.create_kernel_no_ard(active_dims=list(range(3, 5)))
-        np.testing.assert_array_equal(
-            dense(kernel, x), dense(self.create_kernel_no_ard(), x[:, 3:5])
-        )

@@ -1,0 +1,117 @@
+"""What all kernels on codes have from their base classes, and the helpers next to these."""
+
+import numpy as np
+import pytest
+import torch
+
+from heat_plugins import kernels
+from heat_plugins.kernels import memory
+from heat_plugins.kernels.codes import category_counts, one_hot
+
+from .shared import codes, dense
+
+TOLERANCE = {"rtol": 1e-10, "atol": 1e-12}
+COLUMNS = [4, 1, 2]
+ROTATION = [(1, 2, 0)]
+
+
+def group_sum(batch_shape, active_dims):
+    return kernels.GroupSumKernel(
+        kernels.HeatKernel(3, batch_shape=batch_shape), ROTATION, active_dims=active_dims
+    )
+
+
+def group_sum_of_columns(batch_shape, active_dims):
+    base = kernels.HeatKernel(3, batch_shape=batch_shape, active_dims=(2, 0))
+    return kernels.GroupSumKernel(base, ROTATION, active_dims=active_dims)
+
+
+def mixed(batch_shape, active_dims):
+    return kernels.mixed_heat_kernel(
+        (3, 3), active_dims[:2], active_dims[2:], batch_shape=batch_shape
+    )
+
+
+CREATE = {
+    "heat": lambda **k: kernels.HeatKernel((3, 3, 3), ard_num_dims=3, **k),
+    # With one number for all columns, wrong columns would go unnoticed.
+    "heat shared": lambda **k: kernels.HeatKernel(3, **k),
+    "mixed": mixed,
+    "path": lambda **k: kernels.GraphHeatKernel(3, "path", **k),
+    "casmopolitan": lambda **k: kernels.CasmopolitanKernel(3, **k),
+    "hamming": lambda **k: kernels.HammingKernel(torch.sigmoid, **k),
+    "matern": lambda **k: kernels.MaternHammingKernel(3, **k),
+    "one-hot": lambda **k: kernels.OneHotRBFKernel(3, **k),
+    "rational": lambda **k: kernels.RationalQuadraticHammingKernel(3, **k),
+    "graph matern": lambda **k: kernels.GraphMaternKernel(3, **k),
+    "polynomial": lambda **k: kernels.InversePolynomialKernel(3, **k),
+    "additive": lambda **k: kernels.AdditiveKernel(3, **k),
+    "decomposition": lambda **k: kernels.DecompositionKernel(3, [(0, 1)], **k),
+    "orders": lambda **k: kernels.InteractionOrdersKernel(3, 1, **k),
+    "padded sort": lambda **k: kernels.PermutationInvariantKernel(3, **k),
+    "group product": lambda **k: kernels.GroupProductKernel(3, **k),
+    "symmetric sum": lambda **k: kernels.SymmetricSumKernel(3, **k),
+    "group sum": group_sum,
+    "group sum of columns": group_sum_of_columns,
+    "embedding": lambda **k: kernels.HEDKernel((3, 3, 3), n_anchors=8, **k),
+    "strings": lambda **k: kernels.SubsequenceStringKernel(3, **k),
+}
+
+
+def batched(name, active_dims):
+    """Build a float64 kernel of batch shape (2,), with parameters that differ in the batch."""
+    kernel = CREATE[name](batch_shape=torch.Size([2]), active_dims=active_dims).double()
+    for parameter in kernel.parameters():
+        values = torch.linspace(-1.0, 0.5, parameter.numel(), dtype=torch.float64)
+        parameter.data = values.reshape(parameter.shape)
+    return kernel
+
+
+@pytest.mark.parametrize("name", CREATE)
+def test_members_of_a_batch_keep_their_active_columns(name):
+    x, kernel = codes(7, (3,) * 6), batched(name, COLUMNS)
+    matrices = dense(kernel, x)
+    assert matrices.shape == (2, 7, 7) and not np.allclose(matrices[0], matrices[1])
+    every_column = batched(name, [0, 1, 2])
+    np.testing.assert_allclose(matrices, dense(every_column, x[:, COLUMNS]), **TOLERANCE)
+    mask = torch.tensor([False, True])
+    for index in (0, 1, -1, slice(1, 2), slice(None), [1, 0], None, mask, (0,)):
+        expected = matrices[mask.numpy() if index is mask else index]
+        np.testing.assert_allclose(dense(kernel[index], x), expected, **TOLERANCE)
+    lazy = kernel(x)[1, 2:, :3].to_dense().detach()
+    np.testing.assert_allclose(lazy, matrices[1, 2:, :3], **TOLERANCE)
+    if name != "mixed":  # GPyTorch's ProductKernel does not expand its factors.
+        expanded = dense(kernel.expand_batch(3, 2), x)
+        np.testing.assert_allclose(expanded, np.stack([matrices] * 3), **TOLERANCE)
+    np.testing.assert_array_equal(dense(kernel, x), matrices)  # It has not changed itself.
+
+
+def test_active_columns_survive_an_index_that_fails():
+    kernel = batched("heat", COLUMNS)
+    with pytest.raises(IndexError):
+        kernel[5]
+    assert kernel.active_dims.tolist() == COLUMNS
+
+
+def test_a_kernel_without_batch_is_its_only_member():
+    kernel = kernels.HeatKernel(3, active_dims=COLUMNS)
+    assert kernel[0] is kernel and kernel.active_dims.tolist() == COLUMNS
+
+
+def test_one_hot_features_and_counts():
+    x = codes(5, (2, 4, 1), batch=(3,))
+    features = one_hot(x, [2, 4, 1], torch.float64)
+    parts = [torch.nn.functional.one_hot(x[..., i].long(), g) for i, g in enumerate((2, 4, 1))]
+    np.testing.assert_array_equal(features, torch.cat(parts, dim=-1))
+    counts = category_counts(x, 4)
+    np.testing.assert_array_equal(counts, np.stack([(x == c).sum(-1) for c in range(4)], -1))
+
+
+def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for():
+    x = torch.arange(40).reshape(20, 2)
+    limit = memory.MAX_NUMBERS
+    for per_row, longest in ((0, 20), (1, 20), (limit // 10, 10), (limit, 1), (3 * limit, 1)):
+        chunks = memory.row_chunks(x, per_row)
+        np.testing.assert_array_equal(torch.cat(chunks), x)
+        assert max(map(len, chunks)) == longest
+    assert [len(chunk) for chunk in memory.row_chunks(x[:0], 5)] == [0]
