@@ -60,6 +60,8 @@ def adjacency(
         raise ValueError(f"graph of {name!r} must have finite weights of at least 0")
     if not np.array_equal(matrix, matrix.T) or np.any(np.diagonal(matrix) != 0.0):
         raise ValueError(f"graph of {name!r} must be undirected and without loops")
+    if n_choices > 1 and not matrix.any():
+        raise ValueError(f"graph of {name!r} must join at least two of its choices, got no edge")
     return matrix
 
 
@@ -91,6 +93,11 @@ def _in_order_of_choices(
     graph: Mapping[str, Any], n_choices: int, name: str, choices: Sequence[Any] | None
 ) -> Array:
     """Return the adjacency matrix with its rows in the order of the choices."""
+    if {*graph} != {"nodes", "adjacency"}:
+        raise ValueError(
+            f"graph of {name!r} must be one of {GRAPH_NAMES}, an adjacency matrix or a "
+            f"networkx graph, got {graph!r}"
+        )
     nodes, matrix = list(graph["nodes"]), np.array(graph["adjacency"], dtype=float)
     for wanted in (list(choices or []), list(range(n_choices))):
         if len(wanted) == len(nodes) and all(choice in nodes for choice in wanted):

@@ -1,0 +1,299 @@
+"""Which kernel the surrogate has, as a value that can be stored."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from heat_plugins.graphs import GRAPH_NAMES, adjacency, plain_graph
+from heat_plugins.structures import (
+    Additive,
+    Anchors,
+    Combination,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+    Structure,
+    structure_from_dict,
+    structure_to_dict,
+)
+
+__all__ = ["KERNELS", "Model"]
+
+KernelName = Literal[
+    "heat",
+    "casmopolitan",
+    "combo",
+    "one-hot-rbf",
+    "matern",
+    "rational-quadratic",
+    "graph-matern",
+    "inverse-polynomial",
+    "hed",
+    "ssk",
+]
+KERNELS: tuple[str, ...] = get_args(KernelName)
+Structures = Structure | Literal["auto"] | Sequence[Structure | Literal["auto"]] | None
+Mixing = Literal["product", "sum", "mixture"]
+Scale = Literal["linear", "log"]
+
+# What kernels that are not a product over the parameters cannot be split into.
+ONLY_AS_A_WHOLE = ("graph-matern", "inverse-polynomial", "hed", "ssk")
+# One rate for all parameters, because the paper has no other version.
+ALWAYS_ISOTROPIC = ("one-hot-rbf", *ONLY_AS_A_WHOLE)
+
+
+@dataclass(frozen=True)
+class Model:
+    """The kernel, its structure, and what is known about the choices.
+
+    Args:
+        kernel: A name, or a function of the distance sqrt(h) as an array, h the (weighted)
+            Hamming distance. A function must be a kernel of the Euclidean distance, such as
+            ``lambda r: np.exp(-r)``.
+        ard: Whether every parameter has a rate of its own. None for yes where the paper has
+            that version of the kernel.
+        structure: What is known about the objective; several structures compose: each group
+            of interchangeable parameters is one unit, and units are multiplied or added.
+            ``"auto"`` lets the evidence choose between product, sum and interactions.
+        graphs: Graphs of choices by parameter name: ``"complete"``, ``"path"``, ``"cycle"``,
+            an adjacency matrix or a networkx graph, in the order of the choices.
+        order: Choices in their order, by parameter name; they become a path graph.
+        quantitative: Parameters whose choices are numbers with meaningful distances: names,
+            or names with ``"linear"`` or ``"log"``.
+        mixing: How numbers come in. ``"product"``: like any other parameter. ``"sum"`` and
+            ``"mixture"``: as a kernel of their own, added, or in CoCaBO's mixture of sum and
+            product.
+    """
+
+    kernel: str | Callable[[Any], Any] = "heat"
+    ard: bool | None = None
+    structure: Structures = ()
+    graphs: Mapping[str, Any] = field(default_factory=dict)
+    order: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    quantitative: Mapping[str, Scale] | Sequence[str] = field(default_factory=dict)
+    mixing: Mixing = "product"
+
+    def __post_init__(self) -> None:
+        if callable(self.kernel):
+            _check_is_kernel_of_distance(self.kernel)
+        elif self.kernel not in KERNELS:
+            raise ValueError(
+                f"kernel must be one of {KERNELS} or a function of sqrt(h), got {self.kernel!r}"
+            )
+        set_field = object.__setattr__
+        set_field(self, "structure", _as_structures(self.structure))
+        set_field(self, "graphs", {k: _storable_graph(k, g) for k, g in dict(self.graphs).items()})
+        set_field(self, "order", {name: tuple(o) for name, o in dict(self.order).items()})
+        set_field(self, "quantitative", _as_scales(self.quantitative))
+        if self.mixing not in get_args(Mixing):
+            raise ValueError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
+        if self.ard and self.kernel in ALWAYS_ISOTROPIC:
+            raise ValueError(f"kernel {self.kernel!r} has one rate for all: ard must not be True")
+        self._check_structures()
+        self._check_names()
+
+    def _check_structures(self) -> None:
+        combinations = [s for s in self.structures if isinstance(s, Combination)]
+        if len(combinations) + _sequence(self.structure).count("auto") > 1:
+            raise ValueError(
+                "structure must have at most one of Additive, InteractionOrders, "
+                f"RandomDecomposition and 'auto', got {self.structure!r}"
+            )
+        if (self.structures or self.is_auto) and self.kernel in ONLY_AS_A_WHOLE:
+            raise ValueError(f"kernel {self.kernel!r} takes no structure, got {self.structure!r}")
+        sums = [s for s in self.invariances if s.method == "sum"]
+        if (combinations or self.is_auto or sums) and not self.is_product:
+            raise ValueError(
+                f"kernel {self.kernel!r} is no product over parameters, which the structure "
+                f"{self.structure!r} needs"
+            )
+
+        if (combinations or self.is_auto) and not self.has_ard:
+            raise ValueError(
+                f"the structure {self.structure!r} has a rate for every parameter, the kernel "
+                f"{self.kernel!r} with ard={self.ard!r} one for all"
+            )
+
+    def _check_names(self) -> None:
+        if (self.graphs or self.order) and self.kernel in ("hed", "ssk"):
+            raise ValueError(f"kernel {self.kernel!r} takes neither graphs nor order")
+        special = [*self.graphs, *self.order, *self.quantitative]
+        twice = sorted({name for name in special if special.count(name) > 1})
+        if twice:
+            raise ValueError(f"parameters {twice} must be in one of graphs, order, quantitative")
+        grouped = [name for s in self.invariances for group in s.groups for name in group]
+        twice = sorted({name for name in grouped if grouped.count(name) > 1})
+        if twice:
+            raise ValueError(f"parameters {twice} must be in one group of interchangeable ones")
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the evidence chooses how units combine."""
+        return "auto" in _sequence(self.structure)
+
+    @property
+    def is_product(self) -> bool:
+        """Whether the kernel is a product of one factor for each parameter."""
+        return self.kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
+
+    @property
+    def structures(self) -> tuple[Structure, ...]:
+        """The structures that are values."""
+        return tuple(s for s in _sequence(self.structure) if not isinstance(s, str))
+
+    @property
+    def invariances(self) -> tuple[PermutationInvariant, ...]:
+        """The groups of interchangeable parameters."""
+        return tuple(s for s in self.structures if isinstance(s, PermutationInvariant))
+
+    @property
+    def anchors(self) -> tuple[Mapping[str, Any], ...]:
+        """The points to which distances count."""
+        return tuple(p for s in self.structures if isinstance(s, Anchors) for p in s.points)
+
+    @property
+    def combination(self) -> Additive | InteractionOrders | RandomDecomposition | None:
+        """How units combine; None for a product."""
+        return next((s for s in self.structures if isinstance(s, Combination)), None)
+
+    @property
+    def has_ard(self) -> bool:
+        """Whether every parameter has a rate of its own."""
+        return self.kernel not in ALWAYS_ISOTROPIC if self.ard is None else self.ard
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All parameters that are called by name."""
+        grouped = [name for s in self.invariances for group in s.groups for name in group]
+        anchored = [name for point in self.anchors for name in point]
+        special = [*self.graphs, *self.order, *self.quantitative]
+        return tuple(dict.fromkeys([*special, *grouped, *anchored]))
+
+    @property
+    def scales(self) -> dict[str, Scale]:
+        """The quantitative parameters and their scales."""
+        return _as_scales(self.quantitative)
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        stored = {
+            "kernel": _function_name(self.kernel) if callable(self.kernel) else self.kernel,
+            "ard": self.ard,
+            "structure": [
+                s if isinstance(s, str) else structure_to_dict(s)
+                for s in _sequence(self.structure)
+            ],
+            "graphs": dict(self.graphs),
+            "order": {name: list(choices) for name, choices in self.order.items()},
+            "quantitative": self.scales,
+            "mixing": self.mixing,
+        }
+        try:
+            return json.dumps(stored)
+        except TypeError as error:
+            raise TypeError(f"settings must be made of what JSON can hold: {error}") from None
+
+    @staticmethod
+    def from_json(text: str) -> Model:
+        """Undo :meth:`to_json`."""
+        stored = json.loads(text)
+        structure: list[Any] = stored.pop("structure", [])
+        kernel = stored.pop("kernel", "heat")
+        return Model(
+            kernel=_function_of(kernel) if ":" in kernel else kernel,
+            structure=[s if s == "auto" else structure_from_dict(s) for s in structure],
+            **stored,
+        )
+
+
+def _sequence(structure: Any) -> tuple[Any, ...]:
+    if structure is None:
+        return ()
+    return tuple(structure) if isinstance(structure, Sequence | set) else (structure,)
+
+
+def _as_structures(structure: Any) -> tuple[Any, ...]:
+    if isinstance(structure, str):
+        structure = (structure,)
+    items = _sequence(structure)
+    for item in items:
+        if item != "auto" and not isinstance(item, Structure):
+            raise ValueError(
+                "structure must be 'auto' or made of PermutationInvariant, Additive, "
+                f"InteractionOrders, RandomDecomposition and Anchors, got {item!r}"
+            )
+    return items
+
+
+def _as_scales(quantitative: Any) -> dict[str, Scale]:
+    if isinstance(quantitative, str):
+        raise ValueError(f"quantitative must be a list of names, got {quantitative!r}")
+    if not isinstance(quantitative, Mapping):
+        quantitative = dict.fromkeys(quantitative, "linear")
+    for name, scale in quantitative.items():
+        if scale not in get_args(Scale):
+            raise ValueError(
+                f"quantitative[{name!r}] must be one of {get_args(Scale)}, got {scale!r}"
+            )
+    return dict(quantitative)
+
+
+def _storable_graph(name: str, graph: Any) -> Any:
+    """Return a graph as a name or as lists, which can be compared and stored."""
+    graph = plain_graph(graph)
+    if isinstance(graph, str):
+        if graph not in GRAPH_NAMES:
+            raise ValueError(f"graph of {name!r} must be one of {GRAPH_NAMES}, got {graph!r}")
+        return graph
+    if isinstance(graph, Mapping):
+        nodes = graph.get("nodes", ())
+        adjacency(graph, len(nodes), name, nodes)
+        return dict(graph)
+    if not hasattr(graph, "__len__"):
+        raise ValueError(
+            f"graph of {name!r} must be one of {GRAPH_NAMES}, an adjacency matrix or a "
+            f"networkx graph, got {graph!r}"
+        )
+    return adjacency(graph, len(graph), name).tolist()
+
+
+def _function_name(function: Callable[..., Any]) -> str:
+    """Return where a function is found again: ``module:name``."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    if not module or "<" in name or not name:
+        raise TypeError(
+            "a kernel that is a function can be stored only if it is defined at the top of a "
+            f"module, got {function!r}"
+        )
+    return f"{module}:{name}"
+
+
+def _function_of(path: str) -> Callable[..., Any]:
+    module, _, name = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    function: Callable[..., Any] = found
+    return function
+
+
+def _check_is_kernel_of_distance(function: Callable[[Any], Any]) -> None:
+    """Refuse a function that gives no correlations."""
+    try:
+        values = np.asarray(function(np.array([0.0, 0.5, 1.0, 2.0])), dtype=float)
+    except Exception as error:
+        raise ValueError(
+            f"kernel, if a function, must take an array of distances, got {error!r}"
+        ) from error
+    is_finite = values.shape == (4,) and bool(np.all(np.isfinite(values)))
+    if not is_finite or values[0] <= 0.0 or np.any(np.abs(values) > values[0] * (1.0 + 1e-9)):
+        raise ValueError(
+            "kernel, if a function, must turn an array of distances into as many finite "
+            f"covariances, positive and largest at 0; got {values!r} at [0, 0.5, 1, 2]"
+        )

@@ -1,0 +1,316 @@
+"""Which kernel the surrogate has, as a value: checked, compared, stored and restored."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heat_plugins.core.build import Builder
+from heat_plugins.model import KERNELS, Model
+from heat_plugins.space import Categorical, Space
+from heat_plugins.structures import (
+    Additive,
+    Anchors,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+CHECKED = settings(deadline=None, max_examples=80)
+WHOLE = ("graph-matern", "inverse-polynomial", "hed", "ssk")
+PRODUCTS = ("heat", "casmopolitan", "combo", "one-hot-rbf")
+CYCLE = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+
+# ------------------------------------------------------------------------- round trips
+STRUCTURES = [
+    (),
+    "auto",
+    Additive(),
+    Additive(remainder=False),
+    InteractionOrders(3, orthogonal=False),
+    InteractionOrders(3, remainder=False),
+    RandomDecomposition(4, seed=9),
+    PermutationInvariant(["x", "y"], "sum", 12, [[1, 0]]),
+    [PermutationInvariant([["x", "y"], ["v", "w"]]), "auto"],
+    [Anchors(({"x": 1}, {"y": "b", "x": None})), Additive()],
+]
+
+
+@st.composite
+def models(draw):
+    structure = draw(st.sampled_from(STRUCTURES))
+    has_structure = structure != ()
+    is_split = Model(structure=structure).combination or Model(structure=structure).is_auto
+    kernels = PRODUCTS if has_structure else KERNELS
+    kernel = draw(st.sampled_from([k for k in kernels if not (is_split and k == "one-hot-rbf")]))
+    allowed = {None, False, True}
+    if kernel in (*WHOLE, "one-hot-rbf"):
+        allowed -= {True}
+    if is_split:
+        allowed -= {False}
+    ard = draw(st.sampled_from(sorted(allowed, key=str)))
+    graph = st.sampled_from(["path", "cycle", "complete", CYCLE, np.array(CYCLE)])
+    has_graphs = kernel not in ("hed", "ssk")
+    most = 2 if has_graphs else 0
+    graphs = draw(st.dictionaries(st.sampled_from(["a", "b"]), graph, max_size=most))
+    choice = st.text(max_size=3) | st.integers() | st.booleans() | st.none() | st.floats(-3, 3)
+    choices = st.lists(choice, max_size=4)
+    order = draw(st.dictionaries(st.sampled_from(["c", "d"]), choices, max_size=most))
+    scales = draw(st.dictionaries(st.sampled_from(["e", "f"]), st.sampled_from(["linear", "log"])))
+    mixing = draw(st.sampled_from(["product", "sum", "mixture"]))
+    return Model(kernel, ard, structure, graphs, order, scales, mixing)
+
+
+@given(models())
+@CHECKED
+def test_models_survive_the_way_through_json(model):
+    text = model.to_json()
+    again = Model.from_json(text)
+    assert again == model
+    assert again.to_json() == text
+    assert json.loads(text)["kernel"] == model.kernel
+
+
+@given(models())
+@CHECKED
+def test_models_survive_pickling(model):
+    assert pickle.loads(pickle.dumps(model)) == model
+
+
+def test_defaults():
+    model = Model()
+    assert model.kernel == "heat" and model.has_ard and model.is_product and not model.is_auto
+    assert model.structures == () and model.combination is None and model.anchors == ()
+    assert model == Model(structure=None) == Model(structure=[]) == Model.from_json("{}")
+    assert model != Model(ard=True) and Model(ard=True).has_ard
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_which_kernels_have_a_rate_each(kernel):
+    model = Model(kernel)
+    assert model.has_ard == (kernel not in ("one-hot-rbf", *WHOLE))
+    assert model.is_product == (kernel in PRODUCTS)
+    assert not Model(kernel, ard=False).has_ard
+
+
+def test_structures_are_sorted_by_what_they_say():
+    groups, anchors = PermutationInvariant(["x", "y"]), Anchors(({"z": 1},))
+    model = Model(structure=[groups, anchors, InteractionOrders(3)], graphs={"g": "path"},
+                  order={"o": [1, 2]}, quantitative=["q"])  # fmt: skip
+    assert model.invariances == (groups,)
+    assert model.anchors == ({"z": 1},)
+    assert model.combination == InteractionOrders(3)
+    assert model.named == ("g", "o", "q", "x", "y", "z")
+    assert Model(structure=groups).structures == (groups,)
+    auto = Model(structure=["auto", groups])
+    assert auto.is_auto and auto.structures == (groups,) and auto.combination is None
+
+
+def test_quantitative_names_are_linear_unless_said():
+    assert Model(quantitative=["q", "r"]).scales == {"q": "linear", "r": "linear"}
+    assert Model(quantitative={"q": "log"}).scales == {"q": "log"}
+    assert Model(quantitative=("q",)) == Model(quantitative={"q": "linear"})
+
+
+def test_arrays_become_lists_that_compare():
+    assert Model(graphs={"c": np.array(CYCLE)}) == Model(graphs={"c": CYCLE})
+    assert Model(order={"c": ["s", "m"]}) == Model(order={"c": ("s", "m")})
+
+
+# ---------------------------------------------------------------------------- functions
+def laplace(r):
+    return np.exp(-r)
+
+
+class Kernels:
+    @staticmethod
+    def cauchy(r):
+        return 1.0 / (1.0 + r**2)
+
+
+def test_functions_are_found_again_by_their_module():
+    model = Model(np.sinc)  # a kernel of up to three dimensions, but one of a module
+    text = model.to_json()
+    assert json.loads(text)["kernel"] == "numpy:sinc"
+    assert Model.from_json(text).kernel is np.sinc
+    assert Model.from_json(text) == model
+
+
+def test_functions_in_classes_are_found_too(monkeypatch):
+    monkeypatch.setattr(np.random, "kernels_of_a_test", Kernels, raising=False)
+    monkeypatch.setattr(Kernels.cauchy, "__module__", "numpy.random")
+    monkeypatch.setattr(Kernels.cauchy, "__qualname__", "kernels_of_a_test.cauchy")
+    text = Model(Kernels.cauchy).to_json()
+    assert json.loads(text)["kernel"] == "numpy.random:kernels_of_a_test.cauchy"
+    assert Model.from_json(text).kernel is Kernels.cauchy
+
+
+def test_functions_that_have_no_place_cannot_be_stored():
+    def local(r):
+        return np.exp(-r)
+
+    for function in (lambda r: np.exp(-r), local):
+        with pytest.raises(TypeError, match=r"defined at the top of a module, got <function"):
+            Model(function).to_json()
+    assert Model(laplace).kernel is laplace
+
+
+# ---------------------------------------------------------------------------- networkx
+def test_networkx_graphs_are_stored_with_their_nodes():
+    networkx = pytest.importorskip("networkx")
+    by_choice = networkx.Graph([("s", "m"), ("m", "l")])
+    by_position = networkx.path_graph(3)
+    model = Model(graphs={"c": by_choice, "d": by_position})
+    again = Model.from_json(model.to_json())
+    assert again == model
+    space = Space((Categorical("c", ("l", "s", "m")), Categorical("d", ("l", "s", "m"))))
+    points = np.array([[i, j] for i in range(3) for j in range(3)], dtype=float)
+    matrices = []
+    for some in (model, again):
+        kernel = Builder(space, some).kernel()
+        matrices.append(kernel.matrix(kernel.start(2.0), kernel.prepare(points)))
+    np.testing.assert_array_equal(*matrices)
+    of_c, of_d = matrices[0][::3, ::3], matrices[0][:3, :3]
+    assert of_c[1, 2] == pytest.approx(of_c[0, 2]) and of_c[0, 1] < of_c[1, 2]  # s - m - l
+    assert of_d[0, 1] == pytest.approx(of_d[1, 2]) and of_d[0, 2] < of_d[0, 1]  # by position
+
+
+# ----------------------------------------------------------------------------- messages
+REFUSED = {
+    "kernel": (lambda: Model("rbf"), r"kernel must be one of \('heat', .*got 'rbf'"),
+    "mixing": (
+        lambda: Model(mixing="product+sum"),
+        r"mixing must be one of \('product', 'sum', 'mixture'\), got 'product\+sum'",
+    ),
+    "ard of an isotropic kernel": (
+        lambda: Model("one-hot-rbf", ard=True),
+        r"kernel 'one-hot-rbf' has one rate for all: ard must not be True",
+    ),
+    "structure": (
+        lambda: Model(structure="additive"),
+        r"structure must be 'auto' or made of PermutationInvariant.* got 'additive'",
+    ),
+    "one of several structures": (lambda: Model(structure=[Additive(), 3]), r"got 3"),
+    "two combinations": (
+        lambda: Model(structure=[Additive(), InteractionOrders()]),
+        r"at most one of Additive, InteractionOrders, RandomDecomposition and 'auto', got",
+    ),
+    "a combination and auto": (lambda: Model(structure=["auto", Additive()]), r"at most one of"),
+    "structure of a whole": (
+        lambda: Model("ssk", structure=PermutationInvariant(["a", "b"])),
+        r"kernel 'ssk' takes no structure, got",
+    ),
+    "auto of a whole": (lambda: Model("hed", structure="auto"), r"kernel 'hed' takes no struct"),
+    "sum of a matern": (
+        lambda: Model("matern", structure=Additive()),
+        r"kernel 'matern' is no product over parameters, which the structure .* needs",
+    ),
+    "sum of a function": (lambda: Model(laplace, structure="auto"), r"is no product over param"),
+    **{
+        f"group sum of {kernel}": (
+            lambda kernel=kernel: Model(kernel, structure=PermutationInvariant(["a", "b"], "sum")),
+            rf"kernel '{kernel}' is no product over parameters, which the structure .* needs",
+        )
+        for kernel in ("matern", "rational-quadratic")
+    },
+    "group sum of a function": (
+        lambda: Model(laplace, structure=PermutationInvariant(["a", "b"], "sum")),
+        r"is no product over param",
+    ),
+    "auto twice": (
+        lambda: Model(structure=["auto", "auto"]),
+        r"at most one of Additive, .* and 'auto', got \('auto', 'auto'\)",
+    ),
+    **{
+        f"graphs of {kernel}": (
+            lambda kernel=kernel: Model(kernel, graphs={"c": "path"}),
+            rf"kernel '{kernel}' takes neither graphs nor order",
+        )
+        for kernel in ("hed", "ssk")
+    },
+    **{
+        f"order of {kernel}": (
+            lambda kernel=kernel: Model(kernel, order={"c": [1, 2]}),
+            rf"kernel '{kernel}' takes neither graphs nor order",
+        )
+        for kernel in ("hed", "ssk")
+    },
+    **{
+        f"isotropic {structure}": (
+            lambda structure=structure: Model(ard=False, structure=structure),
+            r"has a rate for every parameter, the kernel 'heat' with ard=False one for all",
+        )
+        for structure in ("auto", Additive(), InteractionOrders(2), RandomDecomposition())
+    },
+    "function of numbers": (
+        lambda: Model(math.exp),
+        r"kernel, if a function, must take an array of distances, got TypeError",
+    ),
+    "function that fails": (
+        lambda: Model(lambda r: 1 / {}["r"]),
+        r"must take an array of distances, got KeyError\('r'\)",
+    ),
+    "function of one value": (lambda: Model(lambda r: 1.0), r"as many finite covariances"),
+    "function of other length": (
+        lambda: Model(lambda r: np.exp(-r)[:2]),
+        r"as many finite covariances, positive and largest at 0; got .* at \[0, 0.5, 1, 2\]",
+    ),
+    "function of a table": (
+        lambda: Model(lambda r: np.exp(-r)[:, None]),
+        r"as many finite covariances",
+    ),
+    "function without a finite value": (
+        lambda: Model(lambda r: np.where(r > 1.0, np.nan, 1.0)),
+        r"as many finite covariances",
+    ),
+    "negative function": (lambda: Model(lambda r: -np.exp(-r)), r"positive and largest at 0"),
+    "distance itself": (lambda: Model(lambda r: r), r"positive and largest at 0"),
+    "growing function": (lambda: Model(np.exp), r"positive and largest at 0"),
+    "additive isotropic kernel": (
+        lambda: Model("one-hot-rbf", structure=Additive()),
+        r"the kernel 'one-hot-rbf' with ard=None one for all",
+    ),
+    "graph without edges": (
+        lambda: Model(graphs={"c": [[0, 0], [0, 0]]}),
+        r"graph of 'c' must join at least two of its choices, got no edge",
+    ),
+    "two things about one parameter": (
+        lambda: Model(graphs={"c": "path"}, quantitative=["c"]),
+        r"parameters \['c'\] must be in one of graphs, order, quantitative",
+    ),
+    "two groups of one parameter": (
+        lambda: Model(
+            structure=[PermutationInvariant(["a", "b"]), PermutationInvariant(["b", "c"])]
+        ),
+        r"parameters \['b'\] must be in one group",
+    ),
+    "graph": (lambda: Model(graphs={"c": "ring"}), r"graph of 'c' must be one of .* got 'ring'"),
+    "directed graph": (
+        lambda: Model(graphs={"c": [[0, 1], [0, 0]]}),
+        r"graph of 'c' must be undirected",
+    ),
+    "scale": (
+        lambda: Model(quantitative={"q": "exp"}),
+        r"quantitative\['q'\] must be one of \('linear', 'log'\), got 'exp'",
+    ),
+    "quantitative name": (
+        lambda: Model(quantitative="q"),
+        r"quantitative must be a list of names, got 'q'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)
+def test_messages_say_what_was_expected_and_what_was_given(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_what_json_cannot_hold_is_refused_when_stored():
+    model = Model(order={"c": [object(), 1]})
+    with pytest.raises(TypeError, match="settings must be made of what JSON can hold"):
+        model.to_json()
