@@ -1,10 +1,11 @@
-"""The map that turns the kernel into one matrix product.
+"""The map that turns distances between points into one matrix product.
 
 Notation
     ===========  =====================================================================
     s            number of feature columns
     F            (n, s) features of n points
-    w            (d,) weight of each parameter, its rate of decay
+    w            (W,) weights, each the rate of decay of one unit
+    owner        (s,) the weight that each feature column belongs to
     D            (n, m) weighted squared distance, the exponent of the kernel
     ===========  =====================================================================
 
@@ -17,80 +18,303 @@ paper). So the heat kernel on categories times the RBF kernel on numbers is
 and D for all pairs is one product of weighted features: no (n, m, d) array is ever made.
 A categorical w_i is the rate gamma_i = -ln(rho_i) of the heat kernel, a numeric one is
 1 / (2 l_i^2) of the RBF kernel on [0, 1].
+
+Whatever else is a squared distance of features has its place here too: how often each
+choice occurs among interchangeable parameters (padded sorting), choices that are numbers,
+distances to anchors. Each is a part, and a map is a list of parts.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.space import Array, Space
 
-__all__ = ["FeatureMap"]
+__all__ = [
+    "AnchorDistances",
+    "Columns",
+    "Counts",
+    "FeatureMap",
+    "Frequencies",
+    "Part",
+    "SortedBlock",
+    "squared_distances",
+]
+
+# The mean squared difference of two uniform numbers is 1/6, that of two random
+# categories close to 1: with this factor a number counts as much as a category.
+NUMERIC_WEIGHT = 6.0
+# How much less the choices of a graph are expected to differ beyond what the graph says.
+LOG_REMAINDER = -2.0
+
+Indices = NDArray[np.int64]
 
 
-class FeatureMap:
-    """Features of the points of a space, and weighted distances between them."""
+class Part(Protocol):
+    """Some features of a point.
 
-    def __init__(self, space: Space) -> None:
-        """Lay out the columns: one for a number or a pair, k for k unordered choices."""
-        is_one_hot = space.is_categorical & (space.n_levels > 2)
-        widths = np.where(is_one_hot, space.n_levels, 1).astype(int)
-        first = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(int)
-        self.owner: NDArray[np.int64] = np.repeat(np.arange(len(space)), widths)
-        self.n_features = int(widths.sum())
-        self.first_feature: NDArray[np.int64] = first
-        self._one_hot = np.flatnonzero(is_one_hot)
-        self._one_hot_first = first[self._one_hot]
-        self._plain = np.flatnonzero(~is_one_hot)
-        self._plain_first = first[self._plain]
-        # Codes of an ordered or a two-valued parameter are stretched to [0, 1].
-        last = np.where(space.is_discrete, np.maximum(space.n_levels - 1, 1), 1.0)
-        self._divisor = last
-        self._is_one_hot = is_one_hot
-        self.is_numeric: NDArray[np.bool_] = ~space.is_discrete
+    Attributes:
+        owner: (s,) which weight of the part each feature belongs to.
+        log_scales: (W,) where the logarithms of its weights are expected, apart from
+            the level that all weights have in common.
+        names: (W,) what each weight is about, for people.
+    """
+
+    owner: Indices
+    log_scales: Array
+    names: tuple[str, ...]
 
     def __call__(self, points: Array) -> Array:
-        """Return the features (n, s) of points (n, d)."""
-        if not len(self._one_hot):  # columns and features are the same
-            plain: Array = points / self._divisor - 0.5
-            return plain
-        features = np.zeros((len(points), self.n_features))
-        columns = self._one_hot_first + points[:, self._one_hot].astype(np.int64)
-        features[np.arange(len(points))[:, None], columns] = np.sqrt(0.5)
+        """Return features (n, s) of points (n, d)."""
+
+
+class Columns:
+    """Parameters by themselves: one-hot features of choices, places of numbers.
+
+    Args:
+        space: The parameters.
+        columns: Which of them.
+        quantities: (g,) places in [0, 1] of choices that are numbers, by column.
+        remainders: Columns whose choices have a graph elsewhere. What the graph does not
+            explain about them is expected to be little.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        columns: Indices,
+        quantities: dict[int, Array] | None = None,
+        remainders: Indices | None = None,
+    ) -> None:
+        """Lay out the features: one for a number or a pair, k for k unordered choices."""
+        self._quantities = quantities or {}
+        is_quantity = np.isin(columns, [*self._quantities])
+        is_remainder = np.isin(columns, [] if remainders is None else remainders)
+        is_unordered = (space.is_categorical[columns] & ~is_quantity) | is_remainder
+        is_one_hot = is_unordered & (space.n_levels[columns] > 2)
+        widths = np.where(is_one_hot, space.n_levels[columns], 1).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
+        self.columns = columns
+        self.owner: Indices = np.repeat(np.arange(len(columns)), widths)
+        self.names = tuple(space.names[column] for column in columns)
+        self.is_one_hot: NDArray[np.bool_] = is_one_hot
+        is_number = ~space.is_discrete[columns] | is_quantity
+        self.log_scales: Array = np.where(is_number, np.log(NUMERIC_WEIGHT), 0.0)
+        self.log_scales[is_remainder] = LOG_REMAINDER
+        # Codes of an ordered or a two-valued parameter are stretched to [0, 1].
+        last = np.maximum(space.n_levels[columns] - 1.0, 1.0)
+        self.divisor: Array = np.where(is_number, 1.0, last)
+        self.first_feature: Indices = first
+        self._one_hot, self._one_hot_first = columns[is_one_hot], first[is_one_hot]
+        self._plain, self._plain_first = columns[~is_one_hot], first[~is_one_hot]
+        self._plain_divisor = self.divisor[~is_one_hot]
+        self._is_identity = not is_one_hot.any() and len(columns) == len(space)
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (n, s) of points (n, d)."""
+        points = self.placed(points)
         # Centred on 1/2: smaller numbers cancel less in the squared distance.
-        features[:, self._plain_first] = points[:, self._plain] / self._divisor[self._plain] - 0.5
+        if self._is_identity:
+            plain: Array = points / self.divisor - 0.5
+            return plain
+        features = np.zeros((len(points), len(self.owner)))
+        hot = self._one_hot_first + points[:, self._one_hot].astype(np.int64)
+        features[np.arange(len(points))[:, None], hot] = np.sqrt(0.5)
+        features[:, self._plain_first] = points[:, self._plain] / self._plain_divisor - 0.5
         return features
 
-    def column_distances(
-        self, observed: Array, coordinates: Array, columns: NDArray[np.int64]
-    ) -> Array:
-        """Return squared feature distances within single columns.
+    def placed(self, points: Array) -> Array:
+        """Return points (n, d) with the places of quantities instead of their codes."""
+        if not self._quantities:
+            return points
+        points = points.copy()
+        for column, places in self._quantities.items():
+            points[:, column] = places[points[:, column].astype(np.int64)]
+        return points
+
+    def placed_coordinates(self, columns: Indices, coordinates: Array) -> Array:
+        """Return coordinates (N,) of columns (N,) in the same way."""
+        if not self._quantities:
+            return coordinates
+        coordinates = coordinates.copy()
+        for column, places in self._quantities.items():
+            mine = columns == column
+            coordinates[mine] = places[coordinates[mine].astype(np.int64)]
+        return coordinates
+
+    def distances(self, observed: Array, coordinates: Array, parts: Indices) -> Array:
+        """Return squared feature distances (N, n) within single columns.
 
         Args:
-            observed: (N, n) coordinates of n points, in one column a row.
-            coordinates: (N,) the coordinate to compare them with.
-            columns: (N,) which column each row is about.
+            observed: (N, n) placed coordinates of n points, in one column a row.
+            coordinates: (N,) the placed coordinate to compare them with.
+            parts: (N,) which column each row is about, counted within this part.
         """
         difference = observed - coordinates[:, None]
-        is_one_hot = self._is_one_hot[columns]
+        is_one_hot = self.is_one_hot[parts]
         if is_one_hot.all():
             differs: Array = (difference != 0.0).astype(float)
             return differs
-        difference /= self._divisor[columns, None]
+        difference /= self.divisor[parts, None]
         difference *= difference
         if is_one_hot.any():
             difference[is_one_hot] = difference[is_one_hot] != 0.0
         return difference
+
+
+class Counts:
+    """How often each choice occurs among interchangeable parameters: padded sorting.
+
+    In the padded sequence of the paper, place j of choice c holds c if c occurs at least j
+    times and * otherwise. One indicator for each place makes the squared distance
+    sum_c |n_c - n'_c|, the Hamming distance of the padded sequences.
+    """
+
+    def __init__(self, columns: Indices, n_choices: int, name: str) -> None:
+        self._columns = columns
+        self._n_choices = n_choices
+        self.owner: Indices = np.repeat(np.arange(n_choices), len(columns))
+        self.log_scales: Array = np.zeros(n_choices)
+        self.names = tuple(f"{name}: choice {c}" for c in range(n_choices))
+
+    def __call__(self, points: Array) -> Array:
+        """Return indicators (n, g * block), thermometers of the counts."""
+        counts = count_choices(points[:, self._columns], self._n_choices)  # (n, g)
+        places = np.arange(1, len(self._columns) + 1)
+        filled: Array = (counts[:, :, None] >= places).astype(float)
+        return filled.reshape(len(points), -1)
+
+
+class Frequencies:
+    """How often each choice occurs in each orbit of a group of permutations.
+
+    The product of the kernel over a group has the mean distance as its exponent; divided by
+    its diagonal it is the RBF kernel on the one-hot features averaged over the group.
+    """
+
+    def __init__(self, orbits: Sequence[Indices], n_choices: int, name: str) -> None:
+        self._orbits = orbits
+        self._n_choices = n_choices
+        self.owner: Indices = np.zeros(len(orbits) * n_choices, dtype=np.int64)
+        self.log_scales: Array = np.zeros(1)
+        self.names: tuple[str, ...] = (name,)
+
+    def __call__(self, points: Array) -> Array:
+        """Return scaled counts (n, orbits * g)."""
+        # m members of an orbit, each with the features count / m / sqrt(2).
+        return np.concatenate(
+            [
+                count_choices(points[:, orbit], self._n_choices) / np.sqrt(2.0 * len(orbit))
+                for orbit in self._orbits
+            ],
+            axis=1,
+        )
+
+
+class SortedBlock:
+    """Interchangeable parameters in sorted order, each place a parameter of its own."""
+
+    def __init__(self, columns: Indices, places: Columns, name: str) -> None:
+        """Hold the columns, and the part that compares them once they are sorted."""
+        self._columns = columns
+        self._places = places
+        self.owner: Indices = places.owner
+        self.log_scales: Array = places.log_scales
+        self.names = tuple(f"{name}: rank {i}" for i in range(len(columns)))
+
+    def __call__(self, points: Array) -> Array:
+        """Return the features (n, s) of the sorted columns."""
+        points = points.copy()
+        points[:, self._columns] = np.sort(points[:, self._columns], axis=1)
+        return self._places(points)
+
+
+class AnchorDistances:
+    """Hamming distances to anchors, as a share of the longest one.
+
+    Args:
+        anchors: (M, d) codes; NaN where a column does not count.
+        isotropic: Whether all anchors share a weight, or have one each.
+    """
+
+    def __init__(self, anchors: Array, isotropic: bool = False) -> None:
+        counts = ~np.isnan(anchors)
+        self._anchors = anchors
+        self._columns = np.flatnonzero(counts.any(axis=0))
+        self._lengths = counts.sum(axis=1)
+        m = len(anchors)
+        self.owner: Indices = np.zeros(m, np.int64) if isotropic else np.arange(m)
+        n_weights = 1 if isotropic else m
+        # Anchors that share a weight together count as much as one number.
+        scale = NUMERIC_WEIGHT * n_weights / m
+        self.log_scales: Array = np.full(n_weights, np.log(scale))
+        self.names = tuple(f"distance to anchor {i}" for i in range(n_weights))
+
+    def __call__(self, points: Array) -> Array:
+        """Return distances (n, M) as shares of the number of columns that count."""
+        distances = np.zeros((len(points), len(self._anchors)))
+        for column in self._columns:
+            anchor = self._anchors[:, column]
+            differs = points[:, column, None] != anchor
+            distances += np.where(np.isnan(anchor), False, differs)
+        shares: Array = distances / self._lengths
+        return shares
+
+
+class FeatureMap:
+    """All features of points, and which weight each belongs to."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Put the parts side by side."""
+        self.parts = tuple(parts)
+        sizes = [len(part.log_scales) for part in parts]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        self.owner: Indices = np.concatenate(
+            [part.owner + start for part, start in zip(parts, starts, strict=False)]
+            or [np.zeros(0, np.int64)]
+        )
+        self.n_weights = int(starts[-1])
+        self.log_scales: Array = np.concatenate(
+            [part.log_scales for part in parts] or [np.zeros(0)]
+        )
+        self.names = tuple(name for part in parts for name in part.names)
+
+    @staticmethod
+    def of(space: Space) -> FeatureMap:
+        """Return the features of every parameter by itself."""
+        return FeatureMap([Columns(space, np.arange(len(space)))])
+
+    def __call__(self, points: Array) -> Array:
+        """Return the features (n, s) of points (n, d)."""
+        if len(self.parts) == 1:
+            return self.parts[0](points)
+        if not self.parts:
+            return np.zeros((len(points), 0))
+        return np.concatenate([part(points) for part in self.parts], axis=1)
 
     def weighted(self, features: Array, weights: Array) -> Array:
         """Return features (n, s) scaled so that plain distances are the weighted ones."""
         scaled: Array = features * np.sqrt(weights)[self.owner]
         return scaled
 
-    def sum_by_parameter(self, per_feature: Array) -> Array:
-        """Add up numbers (s,) over the columns of each parameter: (d,)."""
-        return np.add.reduceat(per_feature, self.first_feature)
+    def sum_by_weight(self, per_feature: Array) -> Array:
+        """Add up numbers (s,) over the features of each weight: (W,)."""
+        sums: Array = np.bincount(
+            self.owner, weights=per_feature, minlength=self.n_weights
+        ).astype(float)
+        return sums
+
+
+def count_choices(codes: Array, n_choices: int) -> Array:
+    """Return (n, g) how often each choice occurs in rows of codes (n, b)."""
+    n = len(codes)
+    cells = codes.astype(np.int64) + n_choices * np.arange(n)[:, None]
+    counts = np.bincount(cells.ravel(), minlength=n * n_choices)
+    return counts.reshape(n, n_choices).astype(float)
 
 
 def squared_distances(left: Array, right: Array) -> Array:

@@ -22,6 +22,7 @@ from heat_plugins.space import Array
 
 __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
 
+MANY_POINTS = 20_000  # to look for a new one among, where most are permutations of old ones
 SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
 
 
@@ -243,10 +244,16 @@ def unseen_point(domain: Domain, avoid: PointSet, rng: np.random.Generator) -> A
 
     Random points first; then, because at most ``len(avoid)`` points can be in the way, the
     points in counting order from a random start, of which one more than that is enough.
+    With a symmetry more points than were seen are in the way; then many are drawn, of all
+    kinds.
     """
     points = domain.sample(200, rng)
     if np.all(avoid.contains(points)) and domain.size < math.inf:
-        points = _count_from_random(domain, len(avoid) + 1, rng)
+        if avoid.symmetry is None:
+            points = _count_from_random(domain, len(avoid) + 1, rng)
+        else:
+            points = domain.sample(MANY_POINTS, rng)
+            points = domain.hold(avoid.symmetry.spread(points, domain.space, rng))
     fresh: Array = points[~avoid.contains(points)]
     return fresh[0] if len(fresh) else None
 

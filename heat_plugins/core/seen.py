@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.core.domain import apply_changes
+from heat_plugins.core.symmetry import Symmetry
 from heat_plugins.space import Array
 
 __all__ = ["PointSet"]
@@ -17,8 +19,9 @@ class PointSet:
     probability of about 1e-19, and then the search merely passes over a good candidate.
     """
 
-    def __init__(self, points: Array) -> None:
-        """Remember points (n, d)."""
+    def __init__(self, points: Array, symmetry: Symmetry | None = None) -> None:
+        """Remember points (n, d), and with them all that a symmetry takes for the same."""
+        self.symmetry = symmetry
         # Any fixed odd multipliers do; they only have to differ between the columns.
         multipliers = np.random.default_rng(0).integers(
             0, 2**63, size=points.shape[1], dtype=np.uint64
@@ -42,6 +45,8 @@ class PointSet:
 
     def fingerprint(self, points: Array) -> NDArray[np.uint64]:
         """(n,) one number for each row of points (n, d)."""
+        if self.symmetry is not None:
+            points = self.symmetry.canonical(points)
         total: NDArray[np.uint64] = self._mix(points, self._multipliers).sum(
             axis=1, dtype=np.uint64
         )
@@ -66,6 +71,8 @@ class PointSet:
 
         A fingerprint is a sum over the columns, so one term of it is exchanged.
         """
+        if self.symmetry is not None:
+            return self.contains(apply_changes(point, columns, coordinates))
         multipliers = self._multipliers[columns]
         taken = self._mix(point[columns], multipliers)
         put = self._mix(coordinates, multipliers)

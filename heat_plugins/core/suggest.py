@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core import surrogate
 from heat_plugins.core.acquisition import LogExpectedImprovement
+from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
-from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
+from heat_plugins.core.learn import Chosen, FitMemo, fitted
 from heat_plugins.core.seen import PointSet
-from heat_plugins.core.surrogate import Hyperparameters, Surrogate
+from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.core.symmetry import Symmetry
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.core.values import standardise
+from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 
-__all__ = ["FitMemo", "History", "Settings", "Suggestion", "suggest"]
+__all__ = ["FitMemo", "History", "Settings", "Suggestion", "canonical", "suggest", "surrogate_of"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Settings:
         search: How much work the search for the next point may do.
         max_model_points: Observations that the surrogate uses at the most.
         max_fit_points: Observations that its hyperparameters are fitted to at the most.
+        model: The kernel and the structure of the surrogate.
     """
 
     n_startup_trials: int = 10
@@ -49,6 +52,7 @@ class Settings:
     search: SearchBudget = field(default_factory=SearchBudget)
     max_model_points: int = 500
     max_fit_points: int = 300
+    model: Model = field(default_factory=Model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +103,13 @@ class Suggestion:
         point: (d,) where to evaluate.
         asked_from: Index of the trust region, to be remembered with the trial.
         is_new: False only where every point of the space is in the history already.
+        chosen: The kernel that was used; None for a random point.
     """
 
     point: Array
     asked_from: int
     is_new: bool
-
-
-@dataclass
-class FitMemo:
-    """Remembers the last cold fit, so that it need not be made again for the next point."""
-
-    key: tuple[bytes, ...] | None = None
-    hyperparameters: Hyperparameters | None = None
+    chosen: Chosen | None = None
 
 
 def suggest(
@@ -133,11 +131,15 @@ def suggest(
         memo: Where to keep the last fit. It saves time and changes nothing else.
     """
     held = held or {}
+    memo = FitMemo() if memo is None else memo
+    builder = memo.builder_for(space, settings.model)
+    symmetry = builder.symmetry()
+    history = canonical(history, symmetry)
     everything = np.concatenate([history.points, history.pending, history.others])
-    avoid = PointSet(everything)
+    avoid = PointSet(everything, symmetry)
     whole = Domain(space, held=held)
     if len(history.points) < max(settings.n_startup_trials, 1):
-        return _settle(None, NO_REGION, whole, avoid, rng)
+        return _settle(None, NO_REGION, whole, avoid, rng, None)
 
     region = TrustRegion()
     if settings.trust_region is not None:
@@ -145,7 +147,8 @@ def suggest(
             history.points, history.values, history.asked_from, space, settings.trust_region
         )
     domain = Domain(space, region.as_region(space), held)
-    acquisition = _acquisition(space, history, settings, region, memo)
+    model = surrogate_of(builder, history, settings, region, memo)
+    acquisition = LogExpectedImprovement(model.surrogate, model.best)
     starts = _starts(history, domain)
     point = maximise(acquisition, domain, avoid, starts, rng, settings.search)
     if point is None and domain.region is not None:
@@ -158,41 +161,68 @@ def suggest(
                 acquisition, whole, PointSet(everything[:0]), starts, rng, settings.search
             )
             assert point is not None
-            return Suggestion(point, region.index, is_new=False)
-    return _settle(point, region.index, whole, avoid, rng)
+            return Suggestion(point, region.index, is_new=False, chosen=model.chosen)
+    return _settle(point, region.index, whole, avoid, rng, model.chosen)
 
 
 def _settle(
-    point: Array | None, asked_from: int, whole: Domain, avoid: PointSet, rng: np.random.Generator
+    point: Array | None,
+    asked_from: int,
+    whole: Domain,
+    avoid: PointSet,
+    rng: np.random.Generator,
+    chosen: Chosen | None,
 ) -> Suggestion:
     """Return the point, or a random new one, or a random old one."""
     if point is None:
         point = unseen_point(whole, avoid, rng)
     if point is None:
-        return Suggestion(whole.sample(1, rng)[0], asked_from, is_new=False)
-    return Suggestion(point, asked_from, is_new=True)
+        return Suggestion(whole.sample(1, rng)[0], asked_from, is_new=False, chosen=chosen)
+    return Suggestion(point, asked_from, is_new=True, chosen=chosen)
 
 
-def _acquisition(
-    space: Space,
+def canonical(history: History, symmetry: Symmetry | None) -> History:
+    """Return the history with one point for all that are the same to the objective."""
+    if symmetry is None:
+        return history
+    return replace(
+        history,
+        points=symmetry.canonical(history.points),
+        pending=symmetry.canonical(history.pending),
+        others=symmetry.canonical(history.others),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A surrogate, the kernel it has, and the value to improve on."""
+
+    surrogate: Surrogate
+    chosen: Chosen
+    best: float
+
+
+def surrogate_of(
+    builder: Builder,
     history: History,
     settings: Settings,
     region: TrustRegion,
-    memo: FitMemo | None,
-) -> LogExpectedImprovement:
-    feature_map = FeatureMap(space)
+    memo: FitMemo,
+) -> FittedModel:
+    """Return the surrogate of a history that is not empty."""
     # Conflicting values of one point are noise, whatever was said about the objective.
     deterministic = settings.deterministic and not _has_conflicts(history)
-    hyperparameters = _hyperparameters(feature_map, history, settings, deterministic, memo)
+    limit = settings.max_fit_points
+    chosen = fitted(builder, history.points, history.values, deterministic, limit, memo)
     values = standardise(history.values)
-    chosen = _model_points(space, history, region, settings.max_model_points)
+    some = _model_points(builder.space, history, region, settings.max_model_points)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
     without_value = np.concatenate([history.others, history.pending])
     model = Surrogate(
-        feature_map,
-        hyperparameters,
-        history.points[chosen],
-        values[chosen],
+        chosen.covariance,
+        chosen.hyperparameters,
+        history.points[some],
+        values[some],
         without_value[-settings.max_model_points // 2 :],
     )
     best = float(values.min())
@@ -200,65 +230,8 @@ def _acquisition(
         best = float(values[history.values == region.best][0])
     if not deterministic:
         # A lucky noisy value is no level to improve on; the model's own idea of it is.
-        best = float(np.min(model.posterior(history.points[chosen])[0]))
-    return LogExpectedImprovement(model, best)
-
-
-def _hyperparameters(
-    feature_map: FeatureMap,
-    history: History,
-    settings: Settings,
-    deterministic: bool,
-    memo: FitMemo | None,
-) -> Hyperparameters:
-    """Fit in two stages, so that most calls are cheap and all depend on the history alone.
-
-    The full search runs on the first ``n0`` observations, where ``n0`` stays the same for a
-    number of calls; a few further steps take in the observations since then. Both are
-    functions of the history, the memo only avoids repeating the first.
-    """
-    n = len(history.points)
-    stride = 2 ** max(0, math.floor(math.log2(n / 8)))
-    n0 = n - n % stride
-    key = (
-        history.points[:n0].tobytes(),
-        history.values[:n0].tobytes(),
-        feature_map.owner.tobytes(),
-        feature_map.is_numeric.tobytes(),
-        f"{deterministic} {settings.max_fit_points}".encode(),
-    )
-    start = memo.hyperparameters if memo is not None and memo.key == key else None
-    if start is None:
-        start = _fit(feature_map, history, n0, settings, deterministic, None)
-        if memo is not None:
-            memo.key, memo.hyperparameters = key, start
-    if n0 == n:
-        return start
-    return _fit(feature_map, history, n, settings, deterministic, start)
-
-
-def _fit(
-    feature_map: FeatureMap,
-    history: History,
-    n: int,
-    settings: Settings,
-    deterministic: bool,
-    start: Hyperparameters | None,
-) -> Hyperparameters:
-    """Fit to the first ``n`` observations: of very many, the best and the latest."""
-    values = standardise(history.values[:n])
-    chosen = np.arange(n)
-    if n > settings.max_fit_points:
-        half = settings.max_fit_points // 2
-        best = np.argsort(values, kind="stable")[:half]
-        chosen = np.union1d(best, np.arange(n - half, n))
-    return surrogate.fit(
-        feature_map,
-        history.points[chosen],
-        values[chosen],
-        deterministic=deterministic,
-        start=start,
-    )
+        best = float(np.min(model.mean(history.points[some])))
+    return FittedModel(model, chosen, best)
 
 
 def _model_points(

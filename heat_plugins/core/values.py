@@ -6,11 +6,29 @@ import numpy as np
 
 from heat_plugins.space import Array
 
-__all__ = ["standardise"]
+__all__ = ["standardise", "value_of_one"]
 
 # How far above the median a bad value may stand, in spreads of the better half. Random
 # values of well-behaved problems stay below it, so nothing is changed for them.
 BAD_SIDE_LIMIT = 10.0
+
+
+def value_of_one(values: Array) -> float:
+    """Return how much of the values a standardised difference of 1 is.
+
+    Found between the best value and the middle one, where nothing is pulled in.
+    """
+    finite = np.flatnonzero(np.isfinite(values))
+    if not len(finite):
+        return 0.0
+    standardised = standardise(values)
+    order = finite[np.argsort(values[finite], kind="stable")]
+    best = order[0]
+    for other in (order[len(order) // 2], order[-1]):
+        if standardised[other] > standardised[best]:
+            difference = standardised[other] - standardised[best]
+            return float((values[other] - values[best]) / difference)
+    return 0.0
 
 
 def standardise(values: Array) -> Array:

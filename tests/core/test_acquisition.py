@@ -12,8 +12,8 @@ from heat_plugins.core.acquisition import (
     log_expected_improvement,
     log_h,
 )
+from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.domain import apply_changes
-from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.surrogate import Surrogate, fit
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -113,9 +113,9 @@ def surrogate():
     points = SPACE.sample(25, rng)
     values = np.sin(5.0 * points[:, 0]) + 0.5 * points[:, 1] + points[:, 2] ** 2
     values = (values - values.mean()) / values.std()
-    feature_map = FeatureMap(SPACE)
-    hyperparameters = fit(feature_map, points, values, deterministic=False)
-    return Surrogate(feature_map, hyperparameters, points, values, SPACE.sample(2, rng))
+    kernel = DistanceKernel.of(SPACE)
+    hyperparameters = fit(kernel, points, values, deterministic=False).hyperparameters
+    return Surrogate(kernel, hyperparameters, points, values, SPACE.sample(2, rng))
 
 
 @pytest.mark.parametrize("best", [1.0, -1.5, -10.0, -60.0])

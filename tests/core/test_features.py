@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.features import FeatureMap, squared_distances
+from heat_plugins.core.features import Columns, FeatureMap, squared_distances
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -38,13 +38,20 @@ def as_kernel_columns(space, points):
     return columns
 
 
+def columns_of(space):
+    """The one part that the features of a space have by default."""
+    (part,) = FeatureMap.of(space).parts
+    assert isinstance(part, Columns)
+    return part
+
+
 @given(spaces(), st.integers(0, 2**32), st.sampled_from([1e-3, 1.0, 30.0]))
 @CHECKED
 def test_exponential_of_distances_is_the_mixed_kernel(space, seed, scale):
     rng = np.random.default_rng(seed)
     left, right = space.sample(7, rng), space.sample(9, rng)
     weights = scale * rng.random(len(space))
-    feature_map = FeatureMap(space)
+    feature_map = FeatureMap.of(space)
     distances = squared_distances(
         feature_map.weighted(feature_map(left), weights),
         feature_map.weighted(feature_map(right), weights),
@@ -63,10 +70,11 @@ def test_exponential_of_distances_is_the_mixed_kernel(space, seed, scale):
 def test_distances_of_parameters_add_up(space, seed):
     rng = np.random.default_rng(seed)
     left, right = space.sample(2, rng)
-    feature_map = FeatureMap(space)
+    feature_map = FeatureMap.of(space)
     features = feature_map(np.stack([left, right]))
-    assert features.shape == (2, feature_map.n_features) == (2, len(feature_map.owner))
-    by_parameter = feature_map.sum_by_parameter((features[0] - features[1]) ** 2)
+    assert features.shape == (2, len(feature_map.owner))
+    assert feature_map.n_weights == len(space)
+    by_parameter = feature_map.sum_by_weight((features[0] - features[1]) ** 2)
     expected = np.array(
         [
             float(left[i] != right[i])
@@ -78,7 +86,7 @@ def test_distances_of_parameters_add_up(space, seed):
     np.testing.assert_allclose(by_parameter, expected, atol=1e-14)
     # each parameter by itself is what the single-column form gives
     columns = np.arange(len(space))
-    single = feature_map.column_distances(left[columns][:, None], right[columns], columns)
+    single = columns_of(space).distances(left[columns][:, None], right[columns], columns)
     np.testing.assert_allclose(single[:, 0], expected, atol=1e-14)
 
 
@@ -89,10 +97,10 @@ def test_column_distances_of_many_points(space, seed):
     observed = space.sample(6, rng)
     columns = rng.integers(len(space), size=10)
     coordinates = space.sample(10, rng)[np.arange(10), columns]
-    feature_map = FeatureMap(space)
+    feature_map = FeatureMap.of(space)
     arguments = observed.T[columns], coordinates, columns
     before = [argument.copy() for argument in arguments]
-    result = feature_map.column_distances(*arguments)
+    result = columns_of(space).distances(*arguments)
     for argument, copy in zip(arguments, before, strict=True):
         np.testing.assert_array_equal(argument, copy)
     for row, (column, coordinate) in enumerate(zip(columns, coordinates, strict=True)):
@@ -107,7 +115,7 @@ def test_distances_are_never_negative_and_zero_for_equal_points():
     rows = np.random.default_rng(0).normal(1e3, 1e-3, size=(30, 12))
     distances = squared_distances(rows, rows)
     assert np.all(distances >= 0.0)
-    codes = FeatureMap(Space((Categorical("a", range(5)), Categorical("b", range(2)))))(
+    codes = FeatureMap.of(Space((Categorical("a", range(5)), Categorical("b", range(2)))))(
         np.array([[0.0, 1.0], [4.0, 0.0]])
     )
     np.testing.assert_allclose(squared_distances(codes, codes), [[0, 2], [2, 0]], atol=1e-15)
@@ -122,12 +130,15 @@ def test_feature_columns_belong_to_their_parameters():
             Ordinal("o", "xyz"),
         )
     )
-    feature_map = FeatureMap(space)
+    feature_map = FeatureMap.of(space)
     assert feature_map.owner.tolist() == [0, 0, 0, 0, 1, 2, 3]
-    assert feature_map.first_feature.tolist() == [0, 4, 5, 6]
-    assert feature_map.is_numeric.tolist() == [False, True, False, False]
+    assert columns_of(space).first_feature.tolist() == [0, 4, 5, 6]
+    assert columns_of(space).is_one_hot.tolist() == [True, False, False, False]
+    assert feature_map.names == ("a", "x", "b", "o")
+    # only the weight of the number is expected to be larger
+    assert (feature_map.log_scales > 0.0).tolist() == [False, True, False, False]
     np.testing.assert_array_equal(
-        feature_map.sum_by_parameter(np.arange(7.0)), [0 + 1 + 2 + 3, 4, 5, 6]
+        feature_map.sum_by_weight(np.arange(7.0)), [0 + 1 + 2 + 3, 4, 5, 6]
     )
     # a derivative in a number is one in its feature
     moved = feature_map(np.array([[0.0, 0.3, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0]]))
@@ -138,6 +149,32 @@ def test_feature_columns_belong_to_their_parameters():
 def test_few_points_will_do(n):
     space = Space((Categorical("a", range(4)), Float("x", 0, 1)))
     points = space.sample(n, np.random.default_rng(0))
-    feature_map = FeatureMap(space)
+    feature_map = FeatureMap.of(space)
     assert feature_map(points).shape == (n, 5)
     assert squared_distances(feature_map(points), feature_map(points)).shape == (n, n)
+
+
+def test_remainders_are_unordered_and_expected_to_be_small():
+    """Choices that have a graph elsewhere differ here in any way, but not by much."""
+    space = Space((Ordinal("o", "xyz"), Categorical("a", range(4)), Ordinal("p", "xyz")))
+    part = Columns(space, np.arange(3), remainders=np.array([0]))
+    assert part.is_one_hot.tolist() == [True, True, False]
+    assert part.log_scales[0] < 0.0 and part.log_scales[1:].tolist() == [0.0, 0.0]
+    features = part(np.array([[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [2.0, 1.0, 0.0]]))
+    distances = squared_distances(features, features)
+    np.testing.assert_allclose(distances, 1.0 - np.eye(3), atol=1e-15)
+
+
+def test_quantities_stand_at_their_places():
+    space = Space((Categorical("q", (1, 10, 100)), Categorical("a", range(4)), Float("f", 0, 1)))
+    places = np.array([0.0, 0.5, 1.0])
+    part = Columns(space, np.arange(3), {0: places})
+    points = np.array([[0.0, 2.0, 0.3], [1.0, 2.0, 0.3], [2.0, 2.0, 0.3]])
+    before = points.copy()
+    features = part(points)
+    np.testing.assert_array_equal(points, before)
+    expected = (places[:, None] - places[None, :]) ** 2
+    np.testing.assert_allclose(squared_distances(features, features), expected, atol=1e-15)
+    assert part.log_scales[0] == part.log_scales[2] > 0.0
+    coordinates = part.placed_coordinates(np.array([0, 1, 0]), np.array([2.0, 3.0, 1.0]))
+    np.testing.assert_array_equal(coordinates, [1.0, 3.0, 0.5])

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core import surrogate
+from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.domain import apply_changes
-from heat_plugins.core.features import FeatureMap
-from heat_plugins.core.surrogate import Hyperparameters, Surrogate, _NegativeLogDensity, fit
+from heat_plugins.core.surrogate import Hyperparameters, NegativeLogDensity, Surrogate, fit
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -37,18 +37,14 @@ SPACES = pytest.mark.parametrize(
 NUMERIC = np.flatnonzero(~MIXED.is_discrete)
 
 
-# Where the tests draw hyperparameters from: strong enough for each to make a difference.
-RANGES = {
-    "level": (-2.0, 0.0),
-    "log_noise": (-7.0, -1.0),
-}
-
-
-def some_hyperparameters(space, rng, **given):
-    names = [field.name for field in dataclasses.fields(Hyperparameters)]
-    drawn = {name: rng.uniform(*RANGES[name]) for name in names if name != "log_weights"}
-    drawn["log_weights"] = rng.normal(-1.0, 1.0, len(space))
-    return Hyperparameters(**{name: given.get(name, drawn[name]) for name in names})
+def some_hyperparameters(space, rng, log_weights=None, log_noise=None):
+    """Draw from ranges in which each hyperparameter makes a difference."""
+    level, drawn_noise = rng.uniform(-2.0, 0.0), rng.uniform(-7.0, -1.0)
+    drawn_weights = rng.normal(-1.0, 1.0, len(space))
+    return Hyperparameters(
+        theta=np.append(drawn_weights if log_weights is None else log_weights, level),
+        log_noise=drawn_noise if log_noise is None else log_noise,
+    )
 
 
 def correlations(space, hyperparameters, left, right):
@@ -58,14 +54,14 @@ def correlations(space, hyperparameters, left, right):
         if isinstance(parameter, Ordinal):
             left[:, i] /= max(parameter.n_levels - 1, 1)
             right[:, i] /= max(parameter.n_levels - 1, 1)
-    weights = np.exp(hyperparameters.log_weights)
+    weights = np.exp(hyperparameters.theta[: len(space)])
     return mixed_kernel(left, right, weights, space.is_categorical)
 
 
 def inverse_of_data(space, hyperparameters, points, values, pending=None):
     """The inverse of K, that is of the kernel and the noise of each observation."""
     badness = values - values.min()
-    noise = np.exp(hyperparameters.log_noise) + (surrogate.BLUR * badness) ** 2
+    noise = np.exp(hyperparameters.log_noise) + (Covariance.blur * badness) ** 2
     if pending is not None:
         points = np.concatenate([points, pending])
         noise = np.append(noise, np.full(len(pending), np.exp(hyperparameters.log_noise)))
@@ -73,8 +69,7 @@ def inverse_of_data(space, hyperparameters, points, values, pending=None):
 
 
 def density_of(space, points, values):
-    feature_map = FeatureMap(space)
-    return _NegativeLogDensity(feature_map, feature_map(points), values)
+    return NegativeLogDensity(DistanceKernel.of(space), points, values)
 
 
 def data(space, n, rng):
@@ -84,7 +79,7 @@ def data(space, n, rng):
 
 
 def model_of(space, hyperparameters, points, values, pending=None):
-    return Surrogate(FeatureMap(space), hyperparameters, points, values, pending)
+    return Surrogate(DistanceKernel.of(space), hyperparameters, points, values, pending)
 
 
 # ---------------------------------------------------------------------- predictions
@@ -126,7 +121,7 @@ def test_signal_variance_is_where_its_density_is_highest(space):
 
 @SPACES
 def test_without_noise_the_model_goes_through_the_data(space, monkeypatch):
-    monkeypatch.setattr(surrogate, "BLUR", 0.0)
+    monkeypatch.setattr(Covariance, "blur", 0.0)
     rng = np.random.default_rng(5)
     points = np.unique(space.sample(12, rng), axis=0)
     values = rng.standard_normal(len(points))
@@ -283,11 +278,18 @@ def test_fit_raises_the_density(space, deterministic):
     density = density_of(space, points, values)
 
     def fit_from(start):
-        return fit(FeatureMap(space), points, values, deterministic=deterministic, start=start)
+        found = fit(
+            DistanceKernel.of(space), points, values, deterministic=deterministic, start=start
+        )
+        assert found.negative_log_density == pytest.approx(
+            density.value(found.hyperparameters), rel=1e-9
+        )
+        return found.hyperparameters
 
     cold = fit_from(None)
     warm = fit_from(cold)
-    elsewhere = dataclasses.replace(cold, log_weights=rng.normal(0.0, 2.0, len(space)))
+    other_weights = np.append(rng.normal(0.0, 2.0, len(space)), cold.theta[-1])
+    elsewhere = dataclasses.replace(cold, theta=other_weights)
     improved = fit_from(elsewhere)
     assert density.value(warm) <= density.value(cold) + 1e-6
     assert density.value(improved) < density.value(elsewhere)
@@ -299,7 +301,8 @@ def test_fit_finds_which_parameters_matter():
     points = CATEGORIES.sample(80, rng)
     values = points[:, 1] + points[:, 4]
     values = (values - values.mean()) / values.std()
-    weights = fit(FeatureMap(CATEGORIES), points, values, deterministic=True).log_weights
+    found = fit(DistanceKernel.of(CATEGORIES), points, values, deterministic=True)
+    weights = found.hyperparameters.theta[: len(CATEGORIES)]
     assert set(np.argsort(weights)[-2:]) == {1, 4}
     assert weights[[1, 4]].min() > weights[[0, 2, 3, 5]].max() + 1.0
 
@@ -311,7 +314,9 @@ def test_fit_sees_noise():
     quiet = signal + 1e-3 * rng.standard_normal(60)
     loud = signal + 2.0 * signal.std() * rng.standard_normal(60)
     log_noises = [
-        fit(FeatureMap(BINARY), points, (v - v.mean()) / v.std(), deterministic=False).log_noise
+        fit(
+            DistanceKernel.of(BINARY), points, (v - v.mean()) / v.std(), deterministic=False
+        ).hyperparameters.log_noise
         for v in (quiet, loud)
     ]
     assert log_noises[0] < log_noises[1] - 2.0
@@ -349,12 +354,12 @@ AWKWARD_DATA = {
 def test_fit_and_prediction_survive_awkward_data(make, deterministic):
     rng = np.random.default_rng(16)
     points, values = make(rng)
-    feature_map = FeatureMap(MIXED)
-    cold = fit(feature_map, points, values, deterministic=deterministic)
-    warm = fit(feature_map, points, values, deterministic=deterministic, start=cold)
+    kernel = DistanceKernel.of(MIXED)
+    cold = fit(kernel, points, values, deterministic=deterministic).hyperparameters
+    warm = fit(kernel, points, values, deterministic=deterministic, start=cold).hyperparameters
     for hyperparameters in (cold, warm):
         assert np.all(np.isfinite(hyperparameters.to_vector()))
-        model = Surrogate(feature_map, hyperparameters, points, values, points[:1])
+        model = Surrogate(kernel, hyperparameters, points, values, points[:1])
         mean, variance = model.posterior(np.concatenate([points, MIXED.sample(20, rng)]))
         assert np.all(np.isfinite(mean))
         assert np.all((variance > 0.0) & (variance <= model.variance * (1.0 + 1e-9)))
@@ -378,7 +383,7 @@ def test_small_spaces_are_fitted_too(space):
     rng = np.random.default_rng(17)
     points = space.sample(8, rng)
     values = rng.standard_normal(8)
-    feature_map = FeatureMap(space)
-    hyperparameters = fit(feature_map, points, values, deterministic=False)
-    mean, variance = Surrogate(feature_map, hyperparameters, points, values).posterior(points)
+    kernel = DistanceKernel.of(space)
+    hyperparameters = fit(kernel, points, values, deterministic=False).hyperparameters
+    mean, variance = Surrogate(kernel, hyperparameters, points, values).posterior(points)
     assert np.all(np.isfinite(mean)) and np.all(variance > 0.0)

@@ -1,0 +1,485 @@
+"""From the names and words of a user to the kernel of the surrogate.
+
+space, model -> columns by kind -> units -> kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.choices import ListedValues, Ordinal
+from heat_plugins.core.choice_unit import ChoiceDistance, ChoiceUnit, FixedDistance, WithRemainder
+from heat_plugins.core.combined import Combined
+from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.decomposition import DecompositionKernel
+from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn, HeatTime, Tie
+from heat_plugins.core.features import (
+    AnchorDistances,
+    Columns,
+    Counts,
+    FeatureMap,
+    Frequencies,
+    Part,
+    SortedBlock,
+)
+from heat_plugins.core.graph_distance import GraphDistance
+from heat_plugins.core.match_kernel import AllPermutations, GivenPermutations, MatchKernel
+from heat_plugins.core.number_unit import NumberUnit
+from heat_plugins.core.orders import OrdersKernel, Reference
+from heat_plugins.core.profiles import Matern52, OfDistance, Profile, RationalQuadratic
+from heat_plugins.core.spectral_kernel import GraphMatern, InversePolynomials, SpectralKernel
+from heat_plugins.core.string_kernel import StringKernel
+from heat_plugins.core.symmetry import Block, Symmetry
+from heat_plugins.graphs import adjacency, is_complete
+from heat_plugins.kernels.decompositions import random_tree_components
+from heat_plugins.kernels.dictionaries import diverse_dictionary
+from heat_plugins.kernels.permutation_groups import closure, orbits, sample
+from heat_plugins.model import Model
+from heat_plugins.space import Array, Space
+from heat_plugins.structures import (
+    Additive,
+    Combination,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+__all__ = ["Builder", "LARGEST_GROUP"]
+
+Indices = NDArray[np.int64]
+
+LARGEST_GROUP = 20_000  # permutations that are listed, to tell points apart
+N_ANCHORS = 128  # of the kernel "hed", as many as BODi has
+N_NODES = 16  # of the quadrature over a number
+N_BLOCK_SAMPLES = 64  # points that stand for all values of a group of parameters
+
+
+class Builder:
+    """Makes kernels for one space and model; the same ones every time.
+
+    Args:
+        space: The parameters.
+        model: What the user chose and knows. Names that are not in the space do not matter
+            here: the doors know whether they will come.
+    """
+
+    def __init__(self, space: Space, model: Model) -> None:
+        """Sort the columns by kind, and check that what is said about them can be."""
+        self.space = space
+        self.model = model
+        self._graphs: dict[int, GraphDistance] = {}
+        self._quantities: dict[int, Array] = {}
+        for column, parameter in enumerate(space.parameters):
+            if isinstance(parameter, ListedValues):
+                self._sort_choice(column, parameter)
+            elif parameter.name in (*model.graphs, *model.order, *model.scales):
+                raise ValueError(
+                    f"parameter {parameter.name!r} must have listed choices to have a graph, "
+                    f"an order or quantities, got {parameter!r}"
+                )
+        self._groups = [
+            (invariance, self._columns_of(group))
+            for invariance in model.invariances
+            for group in invariance.groups
+            if all(name in space.column for name in group)
+        ]
+        for invariance, columns in self._groups:
+            self._check_group(invariance, columns)
+        grouped = [column for _, columns in self._groups for column in columns]
+        every = np.arange(len(space))
+        self._single = every[~np.isin(every, grouped)]
+
+    def _columns_of(self, names: Sequence[str]) -> Indices:
+        return np.array([self.space.column[name] for name in names], dtype=np.int64)
+
+    # ------------------------------------------------------------------ kinds of columns
+
+    def _sort_choice(self, column: int, parameter: ListedValues) -> None:
+        """Note the graph or the places of a parameter with listed values."""
+        model, name, g = self.model, parameter.name, len(parameter.choices)
+        if name in model.scales:
+            self._quantities[column] = _places(parameter, model.scales[name])
+            return
+        if name in model.order:
+            positions = _positions(parameter, model.order[name])
+            matrix = np.zeros((g, g))
+            matrix[positions[1:], positions[:-1]] = matrix[positions[:-1], positions[1:]] = 1.0
+        elif name in model.graphs:
+            matrix = adjacency(model.graphs[name], g, name, parameter.choices)
+        elif isinstance(parameter, Ordinal):
+            matrix = adjacency("path", g, name)
+        else:
+            return
+        # Complete graphs have a closed form; so has one edge, which is a complete graph.
+        if g > 1 and not is_complete(matrix):
+            self._graphs[column] = GraphDistance(matrix)
+
+    @property
+    def _has_remainders(self) -> bool:
+        """Whether choices on a graph may also differ in ways that the graph does not say.
+
+        COMBO's kernel is the graph's heat kernel alone. It is as smooth as an RBF kernel, and
+        a search that trusts it misses the one choice that is better than its neighbours.
+        """
+        return self.model.kernel == "heat"
+
+    def _is_unordered(self, columns: Indices) -> NDArray[np.bool_]:
+        special = np.isin(columns, [*self._graphs, *self._quantities])
+        unordered: NDArray[np.bool_] = self.space.is_discrete[columns] & ~special
+        return unordered
+
+    def _check_group(self, invariance: PermutationInvariant, columns: Indices) -> None:
+        parameters = [self.space.parameters[column] for column in columns]
+        if invariance.permutations is None:
+            exchanged = [tuple(range(len(columns)))]
+        else:
+            exchanged = list(orbits(invariance.permutations, len(columns)))
+        for orbit in exchanged:
+            first = parameters[orbit[0]]
+            for other in (parameters[i] for i in orbit[1:]):
+                if _kind(other) != _kind(first):
+                    raise ValueError(
+                        f"interchangeable parameters must have the same choices or range: "
+                        f"{first.name!r} has {_kind(first)}, {other.name!r} has {_kind(other)}"
+                    )
+        names = [self.space.names[column] for column in columns]
+        special = [name for name in names if name in (*self.model.graphs, *self.model.order)]
+        if special:
+            raise ValueError(
+                f"interchangeable parameters must have neither graphs nor orders, {special} have"
+            )
+        if invariance.method != "sort" and not np.all(self._is_unordered(columns)):
+            raise ValueError(
+                f"method {invariance.method!r} needs unordered choices, which not all of "
+                f"{names} have; use the method 'sort'"
+            )
+
+    # ----------------------------------------------------------------------- symmetry
+
+    def symmetry(self) -> Symmetry | None:
+        """Return what makes points the same; None where every point is itself alone."""
+        blocks = []
+        for invariance, columns in self._groups:
+            elements = None
+            if invariance.permutations is not None:
+                try:
+                    elements = closure(invariance.permutations, LARGEST_GROUP)
+                except ValueError:
+                    names = [self.space.names[column] for column in columns]
+                    raise ValueError(
+                        f"permutations of {names} must generate a group of at most "
+                        f"{LARGEST_GROUP} elements, got more"
+                    ) from None
+            if elements is None:
+                blocks.append(Block(columns))
+            else:
+                blocks.append(Block(columns, elements, int(self.space.n_levels[columns].max())))
+        return Symmetry(blocks) if blocks else None
+
+    # ------------------------------------------------------------------------- kernels
+
+    def kernel(
+        self, combination: Combination | None = None, n_observations: int = 0
+    ) -> Covariance:
+        """Return the kernel.
+
+        Args:
+            combination: How its units combine: by a product if None.
+            n_observations: Random decompositions have other components for every number.
+        """
+        name = self.model.kernel
+        if name == "ssk":
+            return self._with_rest(StringKernel, self._discrete())
+        if name == "hed":
+            return self._with_rest(self._hed, self._discrete())
+        if name == "graph-matern":
+            return self._with_rest(self._spectral(GraphMatern), self._unordered())
+        if name == "inverse-polynomial":
+            return self._with_rest(self._spectral(InversePolynomials), self._unordered())
+        if isinstance(combination, RandomDecomposition):
+            tree = combination
+            return self._mixed(lambda c: self._decomposition(c, tree, n_observations))
+        if isinstance(combination, Additive):
+            combination = InteractionOrders(1, remainder=combination.remainder)
+        if isinstance(combination, InteractionOrders):
+            orders = combination
+            return self._mixed(lambda c: self._orders(c, orders))
+        return self._mixed(self._product)
+
+    def _discrete(self) -> Indices:
+        return np.flatnonzero(self.space.is_discrete)
+
+    def _unordered(self) -> Indices:
+        return np.flatnonzero(self._is_unordered(np.arange(len(self.space))))
+
+    def _with_rest(self, kernel: Callable[[Indices], Covariance], columns: Indices) -> Covariance:
+        """Return a kernel of some columns, times or plus the default kernel of the others."""
+        rest = np.setdiff1d(np.arange(len(self.space)), columns)
+        if not len(columns):
+            return self._heat(rest)
+        if not len(rest):
+            return kernel(columns)
+        return Combined([kernel(columns), self._heat(rest)], self.model.mixing)
+
+    def _mixed(self, kernel: Callable[[Indices], Covariance]) -> Covariance:
+        """Return the kernel of all columns, or of choices and numbers apart."""
+        every = np.arange(len(self.space))
+        numeric = np.flatnonzero(~self.space.is_discrete)
+        # A profile is a function of the Hamming distance, so numbers stay outside.
+        apart = self.model.mixing != "product" or self._profile() is not None
+        if not apart or not len(numeric):
+            return kernel(every)
+        return self._with_rest(kernel, self._discrete())
+
+    def _profile(self) -> Profile | None:
+        name = self.model.kernel
+        if callable(name):
+            return OfDistance(name)
+        if name == "matern":
+            return Matern52()
+        return RationalQuadratic() if name == "rational-quadratic" else None
+
+    def _product(self, columns: Indices) -> Covariance:
+        return self._factors(columns, self._profile(), self.model.has_ard)
+
+    def _heat(self, columns: Indices) -> Covariance:
+        """Return the heat kernel of some columns, whatever the kernel of the others is."""
+        return self._factors(columns, None, has_ard=True)
+
+    def _factors(self, columns: Indices, profile: Profile | None, has_ard: bool) -> Covariance:
+        """Return the product of all factors; one distance, as far as there is one."""
+        parts: list[Part] = []
+        factors: list[Covariance] = []
+        single = np.intersect1d(columns, self._single)
+        graphs = [column for column in single if column in self._graphs]
+        plain = single if self._has_remainders else np.setdiff1d(single, graphs)
+        if len(plain):
+            parts.append(self._columns(plain))
+        for invariance, block in self._groups:
+            if np.isin(block, columns).all():
+                if invariance.method == "sum":
+                    factors.append(self._match_kernel(invariance, block))
+                else:
+                    parts.append(self._part(invariance, block))
+        anchors = self._anchors(columns)
+        if anchors is not None:
+            parts.append(AnchorDistances(anchors))
+        graph_columns = [self._graph_column(column) for column in graphs]
+        if parts or graph_columns:
+            # Graphs have heat kernels of their own, whatever the profile is.
+            if profile is not None and graph_columns:
+                factors.append(DistanceKernel(FeatureMap([]), graph_columns))
+                graph_columns = []
+            feature_map = FeatureMap(parts)
+            tie = None if has_ard else self._tie(feature_map, plain, graph_columns)
+            if parts or graph_columns:
+                factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie))
+        return factors[0] if len(factors) == 1 else Combined(factors, "product")
+
+    def _columns(self, columns: Indices) -> Columns:
+        mine = {c: places for c, places in self._quantities.items() if c in columns}
+        graphs = np.array([*self._graphs], dtype=np.int64)
+        return Columns(self.space, columns, mine, graphs if self._has_remainders else None)
+
+    def _graph_column(self, column: int) -> GraphColumn:
+        return GraphColumn(int(column), self._graphs[column], self.space.names[column])
+
+    def _tie(self, feature_map: FeatureMap, plain: Indices, graphs: Sequence[GraphColumn]) -> Tie:
+        """Return how isotropic kernels tie their weights."""
+        log_scales = np.concatenate([feature_map.log_scales, np.zeros(len(graphs))])
+        if self.model.kernel not in ("heat", "combo"):
+            return Tie(log_scales)
+        sizes = np.zeros(len(log_scales))
+        unordered = self._is_unordered(plain)
+        sizes[: len(plain)] = np.where(unordered, self.space.n_levels[plain], 0.0)
+        sizes[len(feature_map.log_scales) :] = [g.distance.n_choices for g in graphs]
+        return HeatTime(log_scales, sizes)
+
+    def _spectral(self, phi: Any) -> Callable[[Indices], Covariance]:
+        return lambda columns: SpectralKernel(self.space, columns, phi(len(columns)))
+
+    def _hed(self, columns: Indices) -> Covariance:
+        sizes = self.space.n_levels[columns].astype(np.int64)
+        anchors = np.full((N_ANCHORS, len(self.space)), np.nan)
+        rng = np.random.default_rng(0)
+        anchors[:, columns] = diverse_dictionary(sizes.tolist(), N_ANCHORS, rng)
+        feature_map = FeatureMap([AnchorDistances(anchors, isotropic=True)])
+        return DistanceKernel(feature_map, (), Matern52(), Tie(feature_map.log_scales))
+
+    # --------------------------------------------------------------------------- units
+
+    def _part(self, invariance: PermutationInvariant, block: Indices) -> Part:
+        """Return the features of interchangeable columns."""
+        name = "/".join(self.space.names[column] for column in block[:2]) + "/..."
+        if invariance.method == "sort":
+            return SortedBlock(block, self._columns(block), name)
+        n_choices = int(max(self.space.n_levels[block]))
+        if invariance.method == "padded-sort":
+            return Counts(block, n_choices, name)
+        group = "symmetric" if invariance.permutations is None else invariance.permutations
+        found = orbits(group, len(block))
+        return Frequencies([block[list(orbit)] for orbit in found], n_choices, name)
+
+    def _match_kernel(self, invariance: PermutationInvariant, block: Indices) -> MatchKernel:
+        n_choices = int(max(self.space.n_levels[block]))
+        if invariance.permutations is None:
+            return MatchKernel(block, AllPermutations(len(block), n_choices))
+        try:
+            elements = closure(invariance.permutations, invariance.n_samples)
+            matches = GivenPermutations(elements, None, n_choices)
+        except ValueError:  # too large for an exact average
+            n = max(2, round(np.sqrt(invariance.n_samples)))
+            drawn = sample(invariance.permutations, n, np.random.default_rng(0))
+            matches = GivenPermutations(drawn, drawn, n_choices)
+        return MatchKernel(block, matches)
+
+    def _anchors(self, columns: Indices) -> Array | None:
+        """Return anchors (M, d) as codes of some columns, NaN where a column does not count."""
+        rows = []
+        for point in self.model.anchors:
+            row = np.full(len(self.space), np.nan)
+            for name, value in point.items():
+                column = self.space.column.get(name, -1)
+                if column >= 0 and not self.space.is_discrete[column]:
+                    raise ValueError(f"anchors need listed choices, {name!r} has none")
+                if column in columns:
+                    row[column] = self.space.parameters[column].encode(value)
+            if not np.all(np.isnan(row)):
+                rows.append(row)
+        return np.array(rows) if rows else None
+
+    def _group_units(self, columns: Indices) -> list[tuple[Covariance, Indices]]:
+        """Return groups of interchangeable columns, and anchors, as units."""
+        units: list[tuple[Covariance, Indices]] = []
+        for invariance, block in self._groups:
+            if np.isin(block, columns).all():
+                if invariance.method == "sum":
+                    units.append((self._match_kernel(invariance, block), block))
+                else:
+                    feature_map = FeatureMap([self._part(invariance, block)])
+                    units.append((DistanceKernel(feature_map), block))
+        anchors = self._anchors(columns)
+        if anchors is not None:
+            counted = np.flatnonzero(~np.all(np.isnan(anchors), axis=0))
+            units.append((DistanceKernel(FeatureMap([AnchorDistances(anchors)])), counted))
+        return units
+
+    def _single_unit(self, column: int) -> Covariance:
+        """Return one column as a kernel of its own."""
+        name = self.space.names[column]
+        if self.space.is_discrete[column]:
+            distance: ChoiceDistance
+            if column in self._graphs:
+                distance = self._graphs[column]
+                if self._has_remainders:
+                    distance = WithRemainder(distance)
+            elif column in self._quantities:
+                distance = FixedDistance.of_places(self._quantities[column])
+            else:
+                distance = FixedDistance.unordered(int(self.space.n_levels[column]))
+            return ChoiceUnit(column, distance, name)
+        return NumberUnit(column)
+
+    def _units(self, columns: Indices) -> list[Covariance]:
+        single = [self._single_unit(int(c)) for c in np.intersect1d(columns, self._single)]
+        return [*single, *[unit for unit, _ in self._group_units(columns)]]
+
+    def _decomposition(
+        self, columns: Indices, tree: RandomDecomposition, n_observations: int
+    ) -> Covariance:
+        units = self._units(columns)
+        n_edges = None if tree.n_edges is None else min(tree.n_edges, len(units) - 1)
+        rng = np.random.default_rng([tree.seed, n_observations])
+        return DecompositionKernel(units, random_tree_components(len(units), rng, n_edges))
+
+    def _orders(self, columns: Indices, orders: InteractionOrders) -> Covariance:
+        single = np.intersect1d(columns, self._single)
+        unordered = self._is_unordered(single)
+        choices = single[unordered]
+        others = [(self._single_unit(int(c)), np.array([c])) for c in single[~unordered]]
+        units = [*others, *self._group_units(columns)]
+        return OrdersKernel(
+            FeatureMap([Columns(self.space, choices)]),
+            self.space.n_levels[choices],
+            [unit for unit, _ in units],
+            [self._reference(block) for _, block in units],
+            orders.max_order,
+            orders.orthogonal,
+            orders.remainder,
+        )
+
+    @property
+    def is_plain_product(self) -> bool:
+        """Whether the kernel, if a product, has one factor for each parameter."""
+        return not self._groups and not self.model.anchors and self._profile() is None
+
+    def own_variance(self, column: int, kernel: Covariance, theta: Array) -> float:
+        """Return the mean of k~(x, x), a parameter's part of a product (orders.py).
+
+        Where all other parameters agree, the product is this parameter's factor alone.
+        """
+        reference = self._reference(np.array([column]))
+        factor = kernel.given(theta, reference.points)(reference.points)
+        means = factor @ reference.shares
+        mean = float(reference.shares @ means)
+        return float(1.0 / mean - reference.shares @ means**2 / mean**2)
+
+    def _reference(self, columns: Indices) -> Reference:
+        """Return points that stand for all values of some columns."""
+        if len(columns) > 1:
+            points = self.space.sample(N_BLOCK_SAMPLES, np.random.default_rng(0))
+            return Reference(points, np.full(len(points), 1.0 / len(points)))
+        column = int(columns[0])
+        if self.space.is_discrete[column]:
+            places = np.arange(self.space.n_levels[column])
+            shares = np.full(len(places), 1.0 / len(places))
+        else:
+            nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+            places, shares = 0.5 * (nodes + 1.0), 0.5 * weights
+        points = np.zeros((len(places), len(self.space)))
+        points[:, column] = places
+        return Reference(points, shares)
+
+
+def _kind(parameter: Any) -> Any:
+    """Return what two parameters must share to be interchangeable."""
+    if isinstance(parameter, ListedValues):
+        return [*parameter.choices]
+    return type(parameter).__name__, parameter.low, parameter.high, parameter.step, parameter.log
+
+
+def _positions(parameter: ListedValues, order: Sequence[Any]) -> Indices:
+    """Return the codes of choices in their order."""
+    positions = [int(parameter.encode(choice)) for choice in order]
+    if sorted(positions) != list(range(len(parameter.choices))):
+        raise ValueError(
+            f"order of {parameter.name!r} must hold each of {parameter.choices!r} once, "
+            f"got {tuple(order)!r}"
+        )
+    return np.array(positions, dtype=np.int64)
+
+
+def _places(parameter: ListedValues, scale: str) -> Array:
+    """Return the places (g,) in [0, 1] of choices that are numbers."""
+    try:
+        values = np.array([float(choice) for choice in parameter.choices])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"choices of the quantitative parameter {parameter.name!r} must be numbers, "
+            f"got {parameter.choices!r}"
+        ) from None
+    if not np.all(np.isfinite(values)) or (scale == "log" and np.any(values <= 0.0)):
+        wanted = "positive" if scale == "log" else "finite"
+        raise ValueError(
+            f"choices of the quantitative parameter {parameter.name!r} must be {wanted} "
+            f"numbers, got {parameter.choices!r}"
+        )
+    if scale == "log":
+        values = np.log(values)
+    span = values.max() - values.min()
+    places: Array = (values - values.min()) / (span if span > 0.0 else 1.0)
+    return places

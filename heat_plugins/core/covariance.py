@@ -1,0 +1,138 @@
+"""What the Gaussian process needs of a kernel, whatever the kernel is.
+
+Notation
+    ===========  =====================================================================
+    theta        (p,) hyperparameters of the kernel
+    K            (n, n) kernel matrix of the observations
+    B            (n, n) derivative of some number in K
+    pullback     turns B into the derivative of that number in theta
+    ===========  =====================================================================
+
+A kernel here has a mean diagonal of one: the signal variance belongs to the surrogate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.core.domain import apply_changes
+from heat_plugins.space import Array
+
+__all__ = ["STARTING_TOTALS", "Covariance", "Cross", "Prior", "Pullback", "normal_prior"]
+
+Indices = NDArray[np.int64]
+Pullback = Callable[[Array], Array]
+Prior = tuple[float, Array]
+
+# Where a fit may start: totals of the weights, from "all points alike" to "every mismatch
+# decides".
+STARTING_TOTALS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
+
+DIFFERENCE_STEP = 1e-5  # of central differences in a coordinate
+
+
+class Cross(ABC):
+    """Covariances between any points and the observations, hyperparameters given."""
+
+    # Whether every point has the covariance one with itself.
+    has_unit_diagonal = True
+
+    @abstractmethod
+    def __call__(self, points: Array) -> Array:
+        """Return covariances (m, n) of points (m, d) with the observations."""
+
+    def diagonal(self, points: Array) -> Array:
+        """Return covariances (m,) of points (m, d) with themselves."""
+        return np.ones(len(points))
+
+    def with_diagonal(self, points: Array) -> tuple[Array, Array]:
+        """Return both: covariances (m, n) with the observations, (m,) with themselves."""
+        return self(points), self.diagonal(points)
+
+    def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
+        """Return covariances (N, n) of a point (d,) after each of N single changes."""
+        return self(apply_changes(point, columns, coordinates))
+
+    def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
+        """Return covariances (n,) of a point (d,) and their slopes (n, c) in some columns."""
+        covariances = self(_around(point, columns))
+        return covariances[0], _central_differences(covariances)
+
+    def own_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
+        """Return the covariance of a point (d,) with itself, and its slopes (c,)."""
+        if self.has_unit_diagonal:
+            return 1.0, np.zeros(len(columns))
+        diagonal = self.diagonal(_around(point, columns))
+        return float(diagonal[0]), _central_differences(diagonal[:, None])[0]
+
+
+def _around(point: Array, columns: Indices) -> Array:
+    """Return the point (d,), then points a step above and a step below it in each column."""
+    place = point[columns]
+    steps = np.concatenate([place + DIFFERENCE_STEP, place - DIFFERENCE_STEP])
+    return np.concatenate([point[None], apply_changes(point, np.tile(columns, 2), steps)])
+
+
+def _central_differences(around: Array) -> Array:
+    """Return slopes (n, c) from values (1 + 2c, n) at the points of :func:`_around`."""
+    n_columns = len(around) // 2
+    above, below = around[1 : n_columns + 1], around[n_columns + 1 :]
+    slopes: Array = (above - below).T / (2.0 * DIFFERENCE_STEP)
+    return slopes
+
+
+class Covariance(ABC):
+    """A family of kernels on the points of a space.
+
+    Attributes:
+        bounds: (p, 2) lowest and highest hyperparameters.
+        level: Which hyperparameter is the common level of its log weights; None if there is
+            no such thing. Kernels that are units of a larger one are compared by it.
+        warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
+        blur: How loosely bad values are fitted (surrogate.py).
+    """
+
+    bounds: Array
+    level: int | None = None
+    warm_steps: int = 4
+    blur: float = 0.1
+
+    @property
+    def n_hyperparameters(self) -> int:
+        """The number p of hyperparameters."""
+        return len(self.bounds)
+
+    @abstractmethod
+    def start(self, total: float) -> Array:
+        """Return hyperparameters (p,) whose weights add up to ``total``."""
+
+    @abstractmethod
+    def prior(self, theta: Array) -> Prior:
+        """Return minus the log prior density and its gradient (p,)."""
+
+    @abstractmethod
+    def prepare(self, points: Array) -> Any:
+        """Return what of the observations (n, d) does not depend on the hyperparameters."""
+
+    @abstractmethod
+    def matrix(self, theta: Array, prepared: Any) -> Array:
+        """Return the kernel matrix (n, n) of prepared observations."""
+
+    @abstractmethod
+    def matrix_and_pullback(self, theta: Array, prepared: Any) -> tuple[Array, Pullback]:
+        """Return the kernel matrix (n, n), and its pullback for symmetric arguments."""
+
+    @abstractmethod
+    def given(self, theta: Array, points: Array) -> Cross:
+        """Return covariances with observations (n, d)."""
+
+
+def normal_prior(values: Array, centre: Array | float, spread: float) -> Prior:
+    """Return minus a normal log density, without its constant, and its gradient."""
+    deviations = (values - centre) / spread
+    return 0.5 * float(deviations @ deviations), deviations / spread

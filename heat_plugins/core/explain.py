@@ -1,0 +1,82 @@
+"""What the surrogate has learnt, in numbers that people can read.
+
+Notation
+    ===========  =====================================================================
+    effect       of a value of a parameter: how much the expected objective changes when
+                 the parameter has that value, the others being anything
+    share        of an order: how much of the variance that the model expects comes from
+                 single parameters, from pairs, ...
+    ===========  =====================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from heat_plugins.core.build import Builder
+from heat_plugins.core.distance_kernel import DistanceKernel
+from heat_plugins.core.learn import Chosen
+from heat_plugins.core.orders import OrdersKernel, elementary_symmetric
+from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.space import Array, Space
+
+__all__ = ["Effects", "order_shares", "single_effects"]
+
+N_BACKGROUND = 256  # random points that stand for "the others being anything"
+N_PLACES = 11  # of a continuous parameter at which its effect is reported
+LONGEST_ORDER = 4  # orders beyond are reported together
+
+Effects = Mapping[str, tuple[tuple[object, float], ...]]
+
+
+def single_effects(space: Space, surrogate: Surrogate) -> Effects:
+    """Return the effect of every value of every parameter, in standardised units."""
+    background = space.sample(N_BACKGROUND, np.random.default_rng(0))
+    middle = float(surrogate.mean(background).mean())
+    effects = {}
+    for column, parameter in enumerate(space.parameters):
+        if parameter.n_levels <= N_PLACES or space.is_discrete[column]:
+            places = parameter.levels()
+        else:
+            places = np.unique(parameter.snap(np.linspace(0.0, 1.0, N_PLACES)))
+        rows = []
+        for place in places:
+            moved = background.copy()
+            moved[:, column] = place
+            effect = float(surrogate.mean(moved).mean()) - middle
+            rows.append((parameter.decode(float(place)), effect))
+        effects[parameter.name] = tuple(rows)
+    return effects
+
+
+def order_shares(builder: Builder, chosen: Chosen) -> dict[int, float] | None:
+    """Return the share of each order in the prior variance, the constant left out.
+
+    None for kernels that do not split into orders: those of groups of parameters, of the
+    Hamming distance other than heat kernels, of decompositions.
+    """
+    covariance, theta = chosen.covariance, chosen.hyperparameters.theta
+    if isinstance(covariance, OrdersKernel):
+        shares = covariance.order_shares(theta)
+    elif isinstance(covariance, DistanceKernel) and builder.is_plain_product:
+        shares = _shares_of_product(builder, covariance, theta)
+    else:
+        return None
+    varying = shares[1:] / shares[1:].sum()
+    listed = {order: float(share) for order, share in enumerate(varying[:LONGEST_ORDER], 1)}
+    if len(varying) > LONGEST_ORDER:
+        listed[LONGEST_ORDER + 1] = float(varying[LONGEST_ORDER:].sum())
+    return listed
+
+
+def _shares_of_product(builder: Builder, kernel: DistanceKernel, theta: Array) -> Array:
+    """Return (Q + 1,) shares; the product kernel is the orthogonal one of all orders."""
+    columns = range(len(builder.space))
+    own = np.array([builder.own_variance(column, kernel, theta) for column in columns])
+    longest = min(len(own), LONGEST_ORDER)
+    powers = [np.array([float((own**s).sum())]) for s in range(1, longest + 1)]
+    shares = np.array([float(e[0]) for e in elementary_symmetric(powers)])
+    rest = float(np.prod(1.0 + own)) - shares.sum()
+    return np.concatenate([shares, [max(rest, 0.0)] * (len(own) > longest)])

@@ -1,0 +1,175 @@
+"""Learn the hyperparameters, and with structure "auto" also how the units combine.
+
+Fitting happens in two stages, so that most suggestions are cheap and all depend on the
+history alone. The full search runs on the first ``n0`` observations, where ``n0`` stays the
+same for a number of suggestions; a few further steps take in the observations since then.
+Both are functions of the history; the memo only avoids repeating the first.
+
+With structure "auto" the full search runs for every candidate. The sum of single effects
+has a remainder that can grow into the product, so it is right in both cases, and it is
+left only for a candidate whose evidence is clearly higher: to change the model back and
+forth with every small difference costs more than a slightly less likely model does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from heat_plugins.core.build import Builder
+from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.surrogate import Fit, Hyperparameters, fit
+from heat_plugins.core.values import standardise
+from heat_plugins.model import Model
+from heat_plugins.space import Array, Space
+from heat_plugins.structures import Additive, Combination, InteractionOrders, RandomDecomposition
+
+__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "Chosen", "FitMemo", "fitted"]
+
+# What structure="auto" chooses among.
+CANDIDATES: dict[str, Combination | None] = {
+    "product": None,
+    "additive": Additive(),
+    "interactions": InteractionOrders(max_order=2),
+}
+PREFERRED = "additive"
+CLEAR_EVIDENCE = 5.0  # difference of log densities
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A kernel with its hyperparameters, and what it was chosen from.
+
+    Args:
+        covariance: The kernel.
+        hyperparameters: What was learnt.
+        name: How its units combine: a name of ``CANDIDATES``, or of the user's structure.
+        evidence: Log posterior density of each candidate, where there was a choice.
+    """
+
+    covariance: Covariance
+    hyperparameters: Hyperparameters
+    name: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class FitMemo:
+    """Remembers the last full fit, so that it need not be made again for the next point."""
+
+    key: tuple[bytes, ...] | None = None
+    candidates: tuple[Chosen, ...] = ()
+    builder: Builder | None = None
+
+    def builder_for(self, space: Space, model: Model) -> Builder:
+        """Return the builder of kernels, a new one where the space or the model is."""
+        known = self.builder
+        if known is None or known.space != space or known.model != model:
+            self.builder = known = Builder(space, model)
+            self.key = None
+        return known
+
+
+def fitted(
+    builder: Builder,
+    points: Array,
+    values: Array,
+    deterministic: bool,
+    max_points: int,
+    memo: FitMemo,
+) -> Chosen:
+    """Return the kernel for a history.
+
+    Args:
+        builder: Makes the kernels.
+        points: (n, d) observed points.
+        values: (n,) their values, as they came.
+        deterministic: Whether equal points always have equal values.
+        max_points: How many observations to fit to at the most.
+        memo: Where the last full fit is kept.
+    """
+    n = len(points)
+    stride = 2 ** max(0, math.floor(math.log2(n / 8)))
+    n0 = n - n % stride
+    key = (
+        points[:n0].tobytes(),
+        values[:n0].tobytes(),
+        f"{deterministic} {max_points}".encode(),
+    )
+    if memo.key != key:
+        some = _some(points[:n0], values[:n0], max_points)
+        memo.key, memo.candidates = key, _candidates(builder, *some, deterministic, n0)
+    start = _choose(memo.candidates)
+    if n0 == n:
+        return start
+    covariance = start.covariance
+    if isinstance(builder.model.combination, RandomDecomposition):
+        covariance = builder.kernel(builder.model.combination, n)
+    more = fit(
+        covariance,
+        *_some(points, values, max_points),
+        deterministic=deterministic,
+        start=start.hyperparameters,
+    )
+    return replace(start, covariance=covariance, hyperparameters=more.hyperparameters)
+
+
+def _choose(candidates: Sequence[Chosen]) -> Chosen:
+    """Return the only candidate, or the preferred one, or one that is clearly more likely."""
+    if len(candidates) == 1:
+        return candidates[0]
+    by_name = {candidate.name: candidate for candidate in candidates}
+    evidence = candidates[0].evidence
+    best = max(evidence, key=evidence.__getitem__)
+    behind = evidence[best] - evidence[PREFERRED]
+    return by_name[best] if behind > CLEAR_EVIDENCE else by_name[PREFERRED]
+
+
+def _some(points: Array, values: Array, limit: int) -> tuple[Array, Array]:
+    """Return points and standardised values: of very many, the best and the latest."""
+    standardised = standardise(values)
+    n = len(points)
+    if n <= limit:
+        return points, standardised
+    best = np.argsort(standardised, kind="stable")[: limit // 2]
+    chosen = np.union1d(best, np.arange(n - limit // 2, n))
+    return points[chosen], standardised[chosen]
+
+
+def _candidates(
+    builder: Builder,
+    points: Array,
+    values: Array,
+    deterministic: bool,
+    n_observations: int,
+) -> tuple[Chosen, ...]:
+    """Fit the kernel that the user asked for, or all that the evidence may choose from."""
+
+    def fit_to(combination: Combination | None) -> tuple[Covariance, Fit]:
+        covariance = builder.kernel(combination, n_observations)
+        return covariance, fit(covariance, points, values, deterministic=deterministic)
+
+    if not builder.model.is_auto:
+        combination = builder.model.combination
+        covariance, result = fit_to(combination)
+        return (Chosen(covariance, result.hyperparameters, _name(combination)),)
+    fits = {name: fit_to(combination) for name, combination in CANDIDATES.items()}
+    evidence = {
+        name: float(np.nan_to_num(-result.negative_log_density, nan=-np.inf))  # a fit gone wrong
+        for name, (_, result) in fits.items()
+    }
+    return tuple(
+        Chosen(covariance, result.hyperparameters, name, evidence)
+        for name, (covariance, result) in fits.items()
+    )
+
+
+def _name(combination: Combination | None) -> str:
+    if combination is None:
+        return "product"
+    if isinstance(combination, Additive):
+        return "additive"
+    return "interactions" if isinstance(combination, InteractionOrders) else "decomposition"

@@ -1,0 +1,628 @@
+r"""Additive kernels: effects of single units, of pairs, ... up to an order.
+
+Notation
+    ===========  =====================================================================
+    U            number of units: parameters, or groups of interchangeable ones
+    k_u          (n, m) kernel of unit u, between 0 and 1
+    e_q          (n, m) sum over all sets of q units of the product of their kernels
+    p_s          (n, m) power sum, sum_u k_u^s
+    Q            the highest order with a strength of its own
+    tau_q        strength of order q, 1 where it is as in the product kernel
+    tau_r        strength of all orders beyond Q, the remainder
+    ===========  =====================================================================
+
+    k = sum_{q <= Q} tau_q e_q + tau_r sum_{q > Q} e_q, divided by its mean diagonal
+
+(Duvenaud et al., 2011; the first order is CoCaBO's.) The e_q come from the power sums by
+the recursion of Newton and Girard, q e_q = sum_s (-1)^(s-1) e_{q-s} p_s, and for unordered
+choices each power sum is one matrix product: no set of units is ever enumerated.
+
+Plain units have k_u = 1 where they agree. With more than one order the orders overlap: a
+product of two such kernels also contains the single effects. Orthogonal units (OAK, Lu et
+al., 2022) leave out what lower orders explain,
+
+    k~_u = k_u / M_u - m_u m_u' / M_u^2,   m_u = E[k_u(x, .)],  M_u = E[m_u],
+
+E over all values alike. For unordered choices m_u = M_u, so the heat kernel is, up to a
+constant, prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with all
+strengths one. What is left of that product beyond order Q is the remainder. Hardly any
+objective is additive to the last digit, and a model that has no room for the rest becomes
+sure of things that are not so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.core.distance_kernel import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
+from heat_plugins.core.features import FeatureMap
+from heat_plugins.core.units import Units
+from heat_plugins.space import Array
+
+__all__ = ["OrdersKernel", "Reference", "elementary_symmetric"]
+
+LOG_STRENGTH_BOUNDS = (-8.0, 8.0)
+LOG_STRENGTH_SPREAD = 2.0
+LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
+
+Indices = NDArray[np.int64]
+
+
+def elementary_symmetric(power_sums: Sequence[Array]) -> list[Array]:
+    """Return e_0 .. e_Q from p_1 .. p_Q (Newton and Girard)."""
+    polynomials: list[Array] = [np.ones_like(power_sums[0]), power_sums[0]]
+    for q in range(2, len(power_sums) + 1):
+        total = polynomials[q - 1] * power_sums[0]
+        for s in range(2, q + 1):
+            term = polynomials[q - s] * power_sums[s - 1] if s < q else power_sums[q - 1]
+            total = np.subtract(total, term, out=total) if s % 2 == 0 else total + term
+        total /= q
+        polynomials.append(total)
+    return polynomials
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Points that stand for "all values alike" of one unit: (r, d) and shares (r,)."""
+
+    points: Array
+    shares: Array
+
+
+class OrdersKernel(Covariance):
+    """Sum over the orders of what so many units do together.
+
+    Args:
+        choices: Features of the unordered choices, one weight each.
+        n_choices: (C,) their numbers of choices.
+        units: Every other unit, as a kernel of its own.
+        references: For orthogonal kernels, what "all values alike" means for each of them.
+        max_order: Q, how many units can act together.
+        orthogonal: Whether an order leaves out what lower orders explain.
+        remainder: Whether higher orders have a common strength; only for orthogonal kernels.
+    """
+
+    def __init__(
+        self,
+        choices: FeatureMap,
+        n_choices: Array,
+        units: Sequence[Covariance],
+        references: Sequence[Reference],
+        max_order: int,
+        orthogonal: bool,
+        remainder: bool = False,
+    ) -> None:
+        """Lay out the hyperparameters: log weights of choices, level, units, strengths."""
+        self.choices = choices
+        self.n_choices = n_choices
+        self._units = Units(units)
+        self.units = self._units.units
+        self.references = tuple(references)
+        self.orthogonal = orthogonal
+        self._n_units = len(n_choices) + len(units)
+        self.max_order = min(max_order, self._n_units)
+        self.has_remainder = remainder and orthogonal and self.max_order < self._n_units
+        if self.has_remainder:
+            # Effects that add up are the same far from the optimum; the remainder is what
+            # makes room for the rest.
+            self.blur = 0.0
+        # One order alone needs no strength; with a constant it has one to be compared with.
+        own = self.max_order if self.max_order > 1 or orthogonal else 0
+        self._centres = np.array([0.0] * own + [LOG_REMAINDER_CENTRE] * self.has_remainder)
+        self._squared_norms = np.where(n_choices > 2, 0.5, 0.25)  # of one-hot or +-1/2
+        self._counts = np.array([_choose(self._n_units, q) for q in range(self.max_order + 1)])
+        self.bounds = np.concatenate(
+            [
+                np.full((len(n_choices), 2), LOG_WEIGHT_BOUNDS),
+                self._units.bounds,
+                np.full((len(self._centres), 2), LOG_STRENGTH_BOUNDS),
+            ]
+        )
+
+    # ---------------------------------------------------------------- hyperparameters
+
+    def _split(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Return log weights of choices, level and hyperparameters of units, log strengths."""
+        c, end = len(self.n_choices), len(theta) - len(self._centres)
+        return theta[:c], theta[c:end], theta[end:]
+
+    def start(self, total: float) -> Array:
+        """Return equal weights that add up to ``total``, and the expected strengths."""
+        share = total / max(self._n_units, 1)
+        weights = self.choices.log_scales + np.log(share)
+        return np.concatenate([weights, self._units.start(share), self._centres])
+
+    def prior(self, theta: Array) -> Prior:
+        """Return minus the log density: weights around a free level, strengths around theirs."""
+        log_weights, of_units, log_strengths = self._split(theta)
+        value, by_weights = normal_prior(
+            log_weights - self.choices.log_scales, of_units[0], LOG_WEIGHT_SPREAD
+        )
+        unit_value, by_units = self._units.prior(of_units)
+        by_units[0] -= by_weights.sum()
+        strength_value, by_strengths = normal_prior(
+            log_strengths, self._centres, LOG_STRENGTH_SPREAD
+        )
+        return (
+            value + unit_value + strength_value,
+            np.concatenate([by_weights, by_units, by_strengths]),
+        )
+
+    def strengths(self, theta: Array) -> Array:
+        """Return (Q + 2,) the strengths: of the constant, the orders, the remainder."""
+        strengths = np.zeros(self.max_order + 2)
+        strengths[: self.max_order + 1] = 1.0
+        log_strengths = self._split(theta)[2]
+        if len(log_strengths):
+            strengths[1 : len(log_strengths) + 1] = np.exp(log_strengths)
+        if not self.orthogonal:
+            # Without the constant, and as means over the sets: all orders start alike.
+            strengths[0] = 0.0
+            strengths[1:-1] /= self._counts[1:]
+        return strengths
+
+    def order_shares(self, theta: Array) -> Array:
+        """Return (Q + 1,) the share of each order in the prior variance, averaged.
+
+        With a remainder (Q + 2,), its share last.
+        """
+        log_weights, of_units, _ = self._split(theta)
+        own = [
+            np.array([float(reference.shares @ centred.own_at_reference)])
+            for centred, reference in zip(
+                self.centred(self._units.split(of_units)), self.references, strict=True
+            )
+        ]
+        terms = _Terms(self, self.own_sums(log_weights, 1), own)
+        variances = np.array([float(part[0]) for part in terms.parts(self.strengths(theta))])
+        shares: Array = variances / variances.sum()
+        return shares
+
+    def centred(self, parts: Sequence[Array]) -> list[_Centred]:
+        """Return every other unit without what lower orders explain."""
+        return [
+            _Centred(unit, part, reference, self.orthogonal)
+            for unit, part, reference in zip(self.units, parts, self.references, strict=True)
+        ]
+
+    # ----------------------------------------------------------------- unordered choices
+
+    def _two_values(self, log_weights: Array) -> tuple[Array, Array]:
+        """Return (C,) the kernel of each parameter where two points agree and differ."""
+        rho = np.exp(-np.exp(log_weights))
+        if not self.orthogonal:
+            return np.ones(len(rho)), rho
+        g = self.n_choices
+        relative = (1.0 - rho) / self._mean_correlation(log_weights)
+        return relative * (1.0 - 1.0 / g), -relative / g
+
+    def _summands(self, log_weights: Array) -> list[tuple[Array, Array]]:
+        """Return what each parameter (C,) adds where points agree, and where they differ.
+
+        First to p_1 .. p_Q; with a remainder, then to log prod_u (1 + k~_u), in which
+        1 + k~ is 1 / M where they agree and rho / M where they differ.
+        """
+        same, different = self._two_values(log_weights)
+        summands = [(same**s, different**s) for s in range(1, self.max_order + 1)]
+        if self.has_remainder:
+            log_mean = np.log(self._mean_correlation(log_weights))
+            summands.append((-log_mean, -log_mean - np.exp(log_weights)))
+        return summands
+
+    def _summand_slopes(self, log_weights: Array) -> list[tuple[Array, Array]]:
+        """Return the derivatives of :meth:`_summands` in the log weights."""
+        weights = np.exp(log_weights)
+        by_rho = -weights * np.exp(-weights)
+        same, different = self._two_values(log_weights)
+        if self.orthogonal:
+            g, mean = self.n_choices, self._mean_correlation(log_weights)
+            relative_slope = -by_rho / mean**2
+            same_slope, different_slope = relative_slope * (1.0 - 1.0 / g), -relative_slope / g
+        else:
+            same_slope, different_slope = np.zeros(len(weights)), by_rho
+        slopes = [
+            (s * same ** (s - 1) * same_slope, s * different ** (s - 1) * different_slope)
+            for s in range(1, self.max_order + 1)
+        ]
+        if self.has_remainder:
+            log_mean_slope = by_rho * (1.0 - 1.0 / g) / mean
+            slopes.append((-log_mean_slope, -log_mean_slope - weights))
+        return slopes
+
+    def _mean_correlation(self, log_weights: Array) -> Array:
+        """Return M (C,), the mean of rho and 1 over all pairs of choices."""
+        rho = np.exp(-np.exp(log_weights))
+        mean: Array = rho + (1.0 - rho) / self.n_choices
+        return mean
+
+    def weighted_choices(self, log_weights: Array, features: Array) -> list[tuple[float, Array]]:
+        """Return what :meth:`choice_sums` needs of points, from their features (n, s).
+
+        In the columns of a parameter ||F - F'||^2 is 1 where two points differ, and all
+        points have the same norm there; so a sum over the parameters that agree or differ
+        is a constant plus one product of features.
+        """
+        weighted = []
+        for agreeing, differing in self._summands(log_weights):
+            drop = agreeing - differing
+            constant = float(agreeing.sum() - 2.0 * (drop * self._squared_norms).sum())
+            weighted.append((constant, features * (2.0 * drop)[self.choices.owner]))
+        return weighted
+
+    def choice_sums(self, features: Array, weighted: Sequence[tuple[float, Array]]) -> list[Array]:
+        """Return the sums (m, n) over the choices of points with features (m, s)."""
+        sums = []
+        for constant, others in weighted:
+            total = features @ others.T
+            total += constant
+            sums.append(total)
+        return sums
+
+    def own_sums(self, log_weights: Array, n: int) -> list[Array]:
+        """Return the sums (n,) of points with themselves."""
+        return [np.full(n, float(a.sum())) for a, _ in self._summands(log_weights)]
+
+    def _choice_pullback(
+        self, log_weights: Array, features: Array, by_sums: Sequence[Array]
+    ) -> Array:
+        """Return the derivative in the log weights (C,) from that in the sums."""
+        total = np.zeros(len(log_weights))
+        slopes = self._summand_slopes(log_weights)
+        for by_sum, (agreeing, differing) in zip(by_sums, slopes, strict=True):
+            # How much of the derivative falls on pairs that agree in each parameter.
+            everything = float(by_sum.sum())
+            products = np.einsum("as,as->s", features, by_sum @ features)
+            on_differing = 2.0 * (
+                self._squared_norms * everything - self.choices.sum_by_weight(products)
+            )
+            total += agreeing * (everything - on_differing) + differing * on_differing
+        return total
+
+    # -------------------------------------------------------------------- observations
+
+    def prepare(self, points: Array) -> _Prepared:
+        """Return features of the choices, and what the units prepare."""
+        return _Prepared(
+            self.choices(points),
+            [
+                unit.prepare(np.concatenate([points, reference.points]))
+                for unit, reference in zip(self.units, self.references, strict=True)
+            ],
+            len(points),
+        )
+
+    def matrix(self, theta: Array, prepared: _Prepared) -> Array:
+        """Return the kernel matrix (n, n)."""
+        return self.matrix_and_pullback(theta, prepared)[0]
+
+    def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
+        """Return the kernel matrix (n, n) and its pullback."""
+        log_weights, of_units, log_strengths = self._split(theta)
+        features = prepared.features
+        units = [
+            _CentredMatrix(unit, part, its, prepared.n, reference.shares, self.orthogonal)
+            for unit, part, its, reference in zip(
+                self.units,
+                self._units.split(of_units),
+                prepared.units,
+                self.references,
+                strict=True,
+            )
+        ]
+        sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
+        terms = _Terms(self, sums, [unit.matrix for unit in units])
+        strengths = self.strengths(theta)
+        raw = terms.value(strengths)
+        norm = float(np.mean(np.diagonal(raw)))
+
+        def pullback(by_kernel: Array) -> Array:
+            # K = raw / mean diagonal of raw
+            by_raw = by_kernel / norm
+            share = float(np.vdot(by_kernel, raw)) / (norm**2 * len(raw))
+            by_raw.flat[:: len(raw) + 1] -= share
+            by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
+            by_weights = self._choice_pullback(log_weights, features, by_sums)
+            by_units = [np.zeros(1)]  # the level has a prior only
+            for unit, slope in zip(units, terms.by_units(strengths), strict=True):
+                by_units.append(unit.pullback(by_raw * slope))
+            parts = terms.parts(strengths)
+            by_strengths = [float(np.vdot(by_raw, part)) for part in parts[1:]]
+            return np.concatenate([by_weights, *by_units, by_strengths[: len(log_strengths)]])
+
+        return raw / norm, pullback
+
+    def given(self, theta: Array, points: Array) -> Cross:
+        """Return covariances with observations (n, d)."""
+        return _OrdersCross(self, theta, points)
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    features: Array
+    units: list[Any]
+    n: int
+
+
+class _Terms:
+    """The orders at some pairs of points, and their derivatives.
+
+    Args:
+        kernel: Which orders there are.
+        sums: Sums over the choices: p_1 .. p_Q, and the log product if there is a remainder.
+            They are added to.
+        units: Values of every other unit.
+    """
+
+    def __init__(self, kernel: OrdersKernel, sums: list[Array], units: list[Array]) -> None:
+        self._units = units
+        self._q = kernel.max_order
+        powers = sums[: self._q]
+        for unit in units:
+            power = unit
+            for s, total in enumerate(powers):
+                total += power
+                if s + 1 < len(powers):
+                    power = power * unit
+        self.polynomials = elementary_symmetric(powers)
+        self._of_choices = np.exp(sums[self._q]) if kernel.has_remainder else None
+
+    def _product(self) -> Array:
+        """Return prod_u (1 + k~_u)."""
+        assert self._of_choices is not None
+        product = self._of_choices
+        for unit in self._units:
+            product = product * (1.0 + unit)
+        return product
+
+    def parts(self, strengths: Array) -> list[Array]:
+        """Return what each order contributes, the remainder last."""
+        parts = [s * e for s, e in zip(strengths[:-1], self.polynomials, strict=True)]
+        if self._of_choices is not None:
+            rest = self._product() - _weighted_sum(np.ones(self._q + 1), self.polynomials)
+            parts.append(strengths[-1] * rest)
+        return parts
+
+    def value(self, strengths: Array) -> Array:
+        """Return the sum of all orders."""
+        total = _weighted_sum(strengths[:-1] - strengths[-1], self.polynomials)
+        if self._of_choices is not None:
+            total += strengths[-1] * self._product()
+        return total
+
+    def _by_powers(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in p_1 .. p_Q: d e_q / d p_s = (-1)^(s-1) e_(q-s) / s."""
+        beyond = strengths[:-1] - strengths[-1]
+        return [
+            ((-1.0) ** (s - 1) / s)
+            * _weighted_sum(beyond[s:], self.polynomials[: self._q + 1 - s])
+            for s in range(1, self._q + 1)
+        ]
+
+    def by_sums(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in the sums over the choices."""
+        slopes = self._by_powers(strengths)
+        if self._of_choices is not None:
+            slopes.append(strengths[-1] * self._product())
+        return slopes
+
+    def by_units(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in the values of each unit."""
+        by_powers = self._by_powers(strengths)
+        slopes = []
+        for unit, others in zip(self._units, self._products_of_others(), strict=True):
+            slope = by_powers[0].copy()
+            for s, by_power in enumerate(by_powers[1:], start=1):
+                slope += (s + 1) * by_power * unit**s
+            if others is not None:
+                slope += strengths[-1] * others
+            slopes.append(slope)
+        return slopes
+
+    def _products_of_others(self) -> list[Array] | list[None]:
+        """Return prod_{v != u} (1 + k~_v) for each unit u, by products from both ends."""
+        if self._of_choices is None:
+            return [None] * len(self._units)
+        before = [self._of_choices]
+        for unit in self._units[:-1]:
+            before.append(before[-1] * (1.0 + unit))
+        products, after = [], np.ones_like(self._of_choices)
+        for unit, product in zip(self._units[::-1], before[::-1], strict=False):
+            products.append(product * after)
+            after = after * (1.0 + unit)
+        return products[::-1]
+
+
+class _CentredMatrix:
+    """The kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
+
+    The unit's own matrix covers the observations and, after them, the reference points.
+    """
+
+    def __init__(
+        self, unit: Covariance, part: Array, prepared: Any, n: int, shares: Array, centre: bool
+    ) -> None:
+        full, self._pullback = unit.matrix_and_pullback(part, prepared)
+        self._n, self._shares, self._centre = n, shares, centre
+        self._full_shape = full.shape
+        if not centre:
+            self.matrix = full[:n, :n]
+            return
+        self._m = full[:n, n:] @ shares  # (n,)
+        self._mean = float(shares @ full[n:, n:] @ shares)
+        self.matrix = full[:n, :n] / self._mean - np.outer(self._m, self._m) / self._mean**2
+        self._own = full[:n, :n]
+
+    def pullback(self, by_matrix: Array) -> Array:
+        """Return the derivative in the unit's hyperparameters."""
+        n, shares = self._n, self._shares
+        by_full = np.zeros(self._full_shape)
+        if not self._centre:
+            by_full[:n, :n] = by_matrix
+            return self._pullback(by_full)
+        mean, m = self._mean, self._m
+        by_full[:n, :n] = by_matrix / mean
+        by_m = -(by_matrix + by_matrix.T) @ m / mean**2
+        by_mean = (
+            -float(np.vdot(by_matrix, self._own)) / mean**2
+            + 2.0 * float(m @ by_matrix @ m) / mean**3
+        )
+        # Half above and half below the diagonal: pullbacks take symmetric arguments.
+        by_full[:n, n:] = 0.5 * np.outer(by_m, shares)
+        by_full[n:, :n] = by_full[:n, n:].T
+        by_full[n:, n:] = by_mean * np.outer(shares, shares)
+        return self._pullback(by_full)
+
+
+class _Centred:
+    """One unit without what lower orders explain, hyperparameters given.
+
+    With m the mean covariance of a point with the reference points and M the mean of that,
+    k~ = k / M - m m' / M^2. A unit that is not to be centred has m = 0 and M = 1.
+    """
+
+    def __init__(self, unit: Covariance, part: Array, reference: Reference, centre: bool) -> None:
+        self._centre = centre
+        self._shares = reference.shares
+        self._at_reference = unit.given(part, reference.points)
+        self.mean = 1.0
+        means = self.means(reference.points)
+        if centre:
+            self.mean = float(reference.shares @ means)
+        self.own_at_reference = self.own(self._at_reference.diagonal(reference.points), means)
+
+    def means(self, points: Array) -> Array:
+        """Return m (k,) of points (k, d)."""
+        if not self._centre:
+            return np.zeros(len(points))
+        means: Array = self._at_reference(points) @ self._shares
+        return means
+
+    def mean_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
+        """Return m of a point (d,) and its slopes (c,) in some columns."""
+        if not self._centre:
+            return 0.0, np.zeros(len(columns))
+        covariances, slopes = self._at_reference.slopes(point, columns)
+        return float(covariances @ self._shares), slopes.T @ self._shares
+
+    def own(self, own: Array, means: Array) -> Array:
+        """Return k~(x, x) from k(x, x) and m, arrays (k,) both."""
+        centred: Array = own / self.mean - means**2 / self.mean**2
+        return centred
+
+    def cross(self, covariances: Array, means: Array, observed_means: Array) -> Array:
+        """Return k~ (k, n) from k (k, n), m (k,) and m' (n,)."""
+        if not self._centre:
+            return covariances
+        return covariances / self.mean - np.outer(means, observed_means) / self.mean**2
+
+
+class _OrdersCross(Cross):
+    """Covariances from sums over the choices and values of the units."""
+
+    def __init__(self, kernel: OrdersKernel, theta: Array, points: Array) -> None:
+        self._kernel = kernel
+        self._log_weights, of_units, _ = kernel._split(theta)
+        self._strengths = kernel.strengths(theta)
+        self._choices = kernel.weighted_choices(self._log_weights, kernel.choices(points))
+        parts = kernel._units.split(of_units)
+        self._units = [
+            (unit.given(part, points), centred, centred.means(points))
+            for unit, part, centred in zip(kernel.units, parts, kernel.centred(parts), strict=True)
+        ]
+        self.has_unit_diagonal = not (kernel.orthogonal and self._units)
+        self._norm = 1.0
+        self._norm = float(np.mean(self.diagonal(points)))
+
+    def __call__(self, points: Array) -> Array:
+        """Return covariances (m, n) of points (m, d) with the observations."""
+        return self._covariances(points, self._means(points))
+
+    def diagonal(self, points: Array) -> Array:
+        """Return covariances (m,) of points (m, d) with themselves."""
+        return self._diagonal(points, self._means(points))
+
+    def with_diagonal(self, points: Array) -> tuple[Array, Array]:
+        """Return both, the means of the units found once."""
+        means = self._means(points)
+        return self._covariances(points, means), self._diagonal(points, means)
+
+    def _means(self, points: Array) -> list[Array]:
+        return [centred.means(points) for _, centred, _ in self._units]
+
+    def _choice_sums(self, points: Array) -> list[Array]:
+        return self._kernel.choice_sums(self._kernel.choices(points), self._choices)
+
+    def _covariances(self, points: Array, means: list[Array]) -> Array:
+        units = [
+            centred.cross(cross(points), mean, observed)
+            for (cross, centred, observed), mean in zip(self._units, means, strict=True)
+        ]
+        terms = _Terms(self._kernel, self._choice_sums(points), units)
+        return terms.value(self._strengths) / self._norm
+
+    def _diagonal(self, points: Array, means: list[Array]) -> Array:
+        units = [
+            centred.own(cross.diagonal(points), mean)
+            for (cross, centred, _), mean in zip(self._units, means, strict=True)
+        ]
+        sums = self._kernel.own_sums(self._log_weights, len(points))
+        return _Terms(self._kernel, sums, units).value(self._strengths) / self._norm
+
+    def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
+        """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
+        values, slopes = [], []
+        for cross, centred, observed in self._units:
+            mean, mean_slope = centred.mean_slopes(point, columns)
+            covariances, by_place = cross.slopes(point, columns)
+            values.append(centred.cross(covariances[None], np.array([mean]), observed)[0])
+            slopes.append(
+                by_place / centred.mean - np.outer(observed, mean_slope) / centred.mean**2
+            )
+        sums = [total[0] for total in self._choice_sums(point[None])]
+        return self._value_and_slopes(sums, values, slopes, len(columns))
+
+    def own_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
+        """Return the covariance of a point (d,) with itself, and its slopes (c,)."""
+        values, slopes = [], []
+        for cross, centred, _ in self._units:
+            mean, mean_slope = centred.mean_slopes(point, columns)
+            own, own_slope = cross.own_slopes(point, columns)
+            values.append(centred.own(np.array([own]), np.array([mean])))
+            slope = own_slope / centred.mean - 2.0 * mean * mean_slope / centred.mean**2
+            slopes.append(slope[None])
+        sums = self._kernel.own_sums(self._log_weights, 1)
+        value, slope = self._value_and_slopes(sums, values, slopes, len(columns))
+        return float(value[0]), slope[0]
+
+    def _value_and_slopes(
+        self, sums: list[Array], values: list[Array], slopes: list[Array], n_columns: int
+    ) -> tuple[Array, Array]:
+        """Return values (n,) and slopes (n, c) from those of the units."""
+        terms = _Terms(self._kernel, sums, values)
+        total = terms.value(self._strengths) / self._norm
+        slope = np.zeros((len(total), n_columns))
+        for by_unit, its_slope in zip(terms.by_units(self._strengths), slopes, strict=True):
+            slope += by_unit[:, None] * its_slope
+        return total, slope / self._norm
+
+
+def _weighted_sum(coefficients: Array, polynomials: Sequence[Array]) -> Array:
+    """Return sum_q c_q e_q, of which e_0 is one; with few passes over the arrays."""
+    if len(polynomials) == 1:
+        return np.full_like(polynomials[0], coefficients[0])
+    total: Array = coefficients[1] * polynomials[1]
+    total += coefficients[0]
+    for coefficient, polynomial in zip(coefficients[2:], polynomials[2:], strict=True):
+        if coefficient != 0.0:
+            total += coefficient * polynomial
+    return total
+
+
+def _choose(n: int, q: int) -> float:
+    return float(np.prod([(n - i) / (i + 1) for i in range(q)]))

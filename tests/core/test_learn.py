@@ -1,0 +1,277 @@
+"""Learning the kernel: the memo saves time alone, and the evidence finds the structure."""
+
+import dataclasses
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from heat_plugins.core import learn
+from heat_plugins.core.build import Builder
+from heat_plugins.core.distance_kernel import DistanceKernel
+from heat_plugins.core.learn import CANDIDATES, Chosen, FitMemo, fitted
+from heat_plugins.core.orders import OrdersKernel
+from heat_plugins.core.surrogate import Hyperparameters, fit
+from heat_plugins.core.values import standardise
+from heat_plugins.model import Model
+from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.structures import (
+    Additive,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+SPACE = Space(tuple(Categorical(f"x{i}", range(4)) for i in range(6)))
+MIXED = Space((*SPACE.parameters[:4], Float("f", 0, 1)))
+AUTO = Model(structure="auto")
+
+
+def additive(points, rng):
+    tables = rng.standard_normal((6, 4))
+    return sum(tables[i, points[:, i].astype(int)] for i in range(6))
+
+
+def pairs(points, rng):
+    tables, codes = rng.standard_normal((6, 6, 4, 4)), points.astype(int)
+    return sum(tables[i, j, codes[:, i], codes[:, j]] for i in range(6) for j in range(i))
+
+
+def product(points, rng):
+    """A sample of the process whose kernel is the product, with rates that forget fast."""
+    kernel = DistanceKernel.of(SPACE)
+    matrix = kernel.matrix(np.append(np.full(6, np.log(0.9)), 0.0), kernel.prepare(points))
+    return np.linalg.cholesky(matrix + 1e-9 * np.eye(len(points))) @ rng.standard_normal(
+        len(points)
+    )
+
+
+def learnt(model, points, values, memo=None, space=SPACE, **options):
+    options = {"deterministic": True, "max_points": 300, **options}
+    return fitted(Builder(space, model), points, values, memo=memo or FitMemo(), **options)
+
+
+# ---------------------------------------------------------------------------- "auto"
+@pytest.mark.parametrize("seed", range(3))
+def test_effects_that_add_up_are_found(seed):
+    rng = np.random.default_rng(seed)
+    points = SPACE.sample(96, rng)
+    chosen = learnt(AUTO, points, additive(points, rng))
+    assert list(chosen.evidence) == list(CANDIDATES) == ["product", "additive", "interactions"]
+    assert chosen.name == "additive"
+    # Interactions contain sums, so a sum is ahead of them by no more than the prior says.
+    others = [value for name, value in chosen.evidence.items() if name != "additive"]
+    assert chosen.evidence["additive"] > max(others) + 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_have_more_evidence_than_sums(seed):
+    rng = np.random.default_rng(seed)
+    points = SPACE.sample(96, rng)
+    evidence = learnt(AUTO, points, pairs(points, rng)).evidence
+    assert evidence["interactions"] > evidence["additive"] + 1.0
+    assert evidence["interactions"] > evidence["product"] + 1.0
+
+
+def test_an_additive_function_is_no_product():
+    rng = np.random.default_rng(0)
+    points = SPACE.sample(96, rng)
+    evidence = learnt(AUTO, points, additive(points, rng)).evidence
+    assert evidence["product"] < min(evidence["additive"], evidence["interactions"]) - 50.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_remainder_can_become_the_product(seed):
+    """On samples of the product process a sum with a remainder is as likely as the product."""
+    rng = np.random.default_rng(seed)
+    points = SPACE.sample(96, rng)
+    evidence = learnt(AUTO, points, product(points, rng)).evidence
+    assert evidence["additive"] > evidence["product"] - 2.0
+
+
+def test_evidence_is_the_log_density_of_each_candidate():
+    rng = np.random.default_rng(0)
+    points = SPACE.sample(32, rng)
+    values = additive(points, rng)
+    chosen = learnt(AUTO, points, values)
+    for name, combination in CANDIDATES.items():
+        alone = fit(
+            Builder(SPACE, AUTO).kernel(combination),
+            points,
+            standardise(values),
+            deterministic=True,
+        )
+        assert chosen.evidence[name] == pytest.approx(-alone.negative_log_density, rel=1e-9)
+    kind = DistanceKernel if chosen.name == "product" else OrdersKernel
+    assert isinstance(chosen.covariance, kind)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "wanted"),
+    [
+        ([0.0, 0.0, 0.0], "additive"),
+        ([4.9, 0.0, 0.0], "additive"),
+        ([5.1, 0.0, 0.0], "product"),
+        ([5.1, 0.0, 6.0], "interactions"),
+        ([-3000.0, -3010.0, -3003.0], "product"),
+        ([-np.inf, -900.0, -np.inf], "additive"),
+        ([-900.0, -np.inf, -np.inf], "product"),
+    ],
+)
+def test_the_sum_is_left_for_clear_evidence_only(evidence, wanted):
+    kernel = Builder(SPACE, Model()).kernel()
+    theta = Hyperparameters(kernel.start(1.0), -4.0)
+    by_name = dict(zip(CANDIDATES, evidence, strict=True))
+    candidates = [Chosen(kernel, theta, name, by_name) for name in CANDIDATES]
+    assert learn._choose(candidates).name == wanted
+
+
+def test_fits_that_went_wrong_have_no_evidence():
+    points = SPACE.sample(9, np.random.default_rng(0))
+    wrong = dataclasses.replace(
+        fit(Builder(SPACE, AUTO).kernel(), points, standardise(points.sum(1)), deterministic=True),
+        negative_log_density=np.nan,
+    )
+    with mock.patch.object(learn, "fit", return_value=wrong):
+        chosen = learn._candidates(Builder(SPACE, AUTO), points, points.sum(axis=1), True, 9)
+    assert set(chosen[0].evidence.values()) == {-np.inf}
+    assert learn._choose(chosen).name in CANDIDATES
+
+
+def test_without_a_choice_there_is_one_candidate():
+    points, memo = SPACE.sample(11, np.random.default_rng(2)), FitMemo()
+    chosen = learnt(Model(structure=Additive()), points, points.sum(axis=1), memo)
+    assert chosen.name == "additive"
+    assert not chosen.evidence
+    assert len(memo.candidates) == 1
+
+
+def test_decompositions_have_the_components_of_the_number_of_observations():
+    """Also between full searches, when a few steps follow the last one."""
+    structure = RandomDecomposition(seed=2)
+    model = Model(structure=structure)
+    points = SPACE.sample(40, np.random.default_rng(4))
+    values, memo, builder = points.sum(axis=1), FitMemo(), Builder(SPACE, model)
+    components = []
+    for n in (3, 16, 17, 19, 33, 36, 39):
+        chosen = fitted(builder, points[:n], values[:n], True, 300, memo)
+        expected = Builder(SPACE, model).kernel(structure, n).components
+        assert chosen.covariance.components == expected
+        limited = fitted(builder, points[:n], values[:n], True, 8, FitMemo())
+        assert limited.covariance.components == expected
+        components.append(expected)
+    assert len(set(components)) > 5
+
+
+def test_auto_works_with_groups():
+    names = ["x0", "x1", "x2"]
+    model = Model(structure=[PermutationInvariant(names), "auto"])
+    rng = np.random.default_rng(1)
+    points = SPACE.sample(24, rng)
+    values = (points[:, :3] == 1).sum(axis=1) + points[:, 3]
+    chosen = learnt(model, points, values)
+    assert set(chosen.evidence) == set(CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("structure", "name"),
+    [
+        (None, "product"),
+        (PermutationInvariant(["x0", "x1"]), "product"),
+        (Additive(), "additive"),
+        (InteractionOrders(2), "interactions"),
+        (RandomDecomposition(), "decomposition"),
+    ],
+)
+def test_chosen_structures_have_names_and_no_evidence(structure, name):
+    points = SPACE.sample(9, np.random.default_rng(2))
+    chosen = learnt(Model(structure=structure), points, points.sum(axis=1))
+    assert chosen.name == name and not chosen.evidence
+
+
+# --------------------------------------------------------------------------- the memo
+MODELS = {
+    "heat": Model(),
+    "auto": AUTO,
+    "decomposition": Model(structure=RandomDecomposition()),
+    "ssk": Model("ssk"),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_memo_changes_no_result(model):
+    rng = np.random.default_rng(3)
+    points = MIXED.sample(40, rng)
+    values = points[:, 0] + np.sin(3.0 * points[:, 4])
+    memo, builder = FitMemo(), Builder(MIXED, model)
+    for n in (1, 2, 7, 8, 9, 15, 16, 17, 18, 33, 36):
+        some = (points[:n], values[:n], False, 300)
+        with_memo = fitted(builder, *some, memo)
+        without = fitted(Builder(MIXED, model), *some, FitMemo())
+        assert (with_memo.name, with_memo.evidence) == (without.name, without.evidence)
+        np.testing.assert_array_equal(
+            with_memo.hyperparameters.to_vector(), without.hyperparameters.to_vector()
+        )
+
+
+def test_memo_saves_full_searches():
+    points = SPACE.sample(40, np.random.default_rng(4))
+    values, memo, builder = points.sum(axis=1), FitMemo(), Builder(SPACE, Model())
+    starts = []
+
+    def counted(*args, start=None, **kwargs):
+        starts.append(start)
+        return fit(*args, start=start, **kwargs)
+
+    with mock.patch.object(learn, "fit", counted):
+        for n in range(32, 41):
+            fitted(builder, points[:n], values[:n], True, 300, memo)
+            fitted(builder, points[:n], values[:n], True, 300, memo)
+    n_full = sum(start is None for start in starts)
+    assert n_full == 3  # at 32, 36 and 40 observations
+    assert len(starts) - n_full == 2 * 6  # a few steps for each of the others
+
+
+def test_memo_notices_other_data():
+    rng = np.random.default_rng(5)
+    points = SPACE.sample(16, rng)
+    values, memo = points.sum(axis=1), FitMemo()
+    first = learnt(Model(), points, values, memo)
+    other = learnt(Model(), points, values[::-1].copy(), memo)
+    fresh = learnt(Model(), points, values[::-1].copy())
+    assert not np.array_equal(first.hyperparameters.theta, other.hyperparameters.theta)
+    np.testing.assert_array_equal(other.hyperparameters.theta, fresh.hyperparameters.theta)
+    noisy = learnt(Model(), points, values, memo, deterministic=False)
+    assert noisy.hyperparameters.log_noise != first.hyperparameters.log_noise
+
+
+def test_memo_has_one_builder_for_a_space_and_a_model():
+    memo = FitMemo()
+    builder = memo.builder_for(SPACE, Model())
+    assert memo.builder_for(SPACE, Model()) is builder
+    learnt_key = learnt(Model(), SPACE.sample(9, np.random.default_rng(6)), np.arange(9.0), memo)
+    assert learnt_key.name == "product" and memo.key is not None
+    other = memo.builder_for(SPACE, Model(ard=False))
+    assert other is not builder and memo.key is None
+    assert memo.builder_for(MIXED, Model(ard=False)) is not other
+
+
+def test_of_very_many_observations_the_best_and_the_latest_are_fitted():
+    rng = np.random.default_rng(7)
+    points = SPACE.sample(64, rng)
+    values = points[:, 0] + 0.1 * rng.standard_normal(64)
+    with mock.patch.object(learn, "fit", wraps=fit) as spy:
+        learnt(Model(), points, values, max_points=20)
+    ((_, used, of_used), _) = spy.call_args
+    best = np.argsort(values, kind="stable")[:10]
+    expected = np.union1d(best, np.arange(54, 64))
+    np.testing.assert_array_equal(used, points[expected])
+    np.testing.assert_allclose(of_used, standardise(values)[expected])
+
+
+def test_infinite_and_constant_values_are_learnt_from():
+    points = SPACE.sample(12, np.random.default_rng(8))
+    for values in (np.zeros(12), np.append(np.arange(11.0), np.inf), np.full(12, np.inf)):
+        chosen = learnt(AUTO, points, values)
+        assert np.all(np.isfinite(list(chosen.evidence.values())))
+        assert dataclasses.is_dataclass(chosen)
