@@ -4,7 +4,10 @@ A map of the package:
 
     space       parameters, and the arrays in which the core sees them
                 (choices, numeric: the kinds of parameters)
-    kernels     the heat kernel as a formula and as a GPyTorch kernel
+    structures  what a user knows about the objective: symmetries, effects that add up
+    model       the kernel of the surrogate and all that is said about it
+                (graphs: which choices are next to each other)
+    kernels     the kernels of the paper as formulas and as GPyTorch kernels
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna
     benchmarks  the comparison problems and what is measured on them
@@ -19,10 +22,32 @@ from heat_plugins._version import __version__
 
 if TYPE_CHECKING:
     from heat_plugins.optuna import HeatSampler
+    from heat_plugins.structures import (
+        Additive,
+        Anchors,
+        InteractionOrders,
+        PermutationInvariant,
+        RandomDecomposition,
+    )
 
-__all__ = ["HeatSampler", "__version__"]
+__all__ = [
+    "Additive",
+    "Anchors",
+    "HeatSampler",
+    "InteractionOrders",
+    "PermutationInvariant",
+    "RandomDecomposition",
+    "__version__",
+]
 
-_HOMES = {"HeatSampler": "heat_plugins.optuna"}
+_HOMES = {
+    "Additive": "heat_plugins.structures",
+    "Anchors": "heat_plugins.structures",
+    "HeatSampler": "heat_plugins.optuna",
+    "InteractionOrders": "heat_plugins.structures",
+    "PermutationInvariant": "heat_plugins.structures",
+    "RandomDecomposition": "heat_plugins.structures",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,9 +14,11 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from heat_plugins.core.build import Builder
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.suggest import History
 from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.model import Model
 from heat_plugins.optuna.distributions import encode_params, fixed_params, params_of, space_of
 from heat_plugins.space import Array, Space
 
@@ -32,16 +34,23 @@ Asked = Mapping[int, Mapping[str, Any]]
 class StudyReader:
     """Translates the trials of one study, for one search space."""
 
-    def __init__(self, search_space: Mapping[str, BaseDistribution]) -> None:
+    def __init__(
+        self, search_space: Mapping[str, BaseDistribution], model: Model | None = None
+    ) -> None:
         self.search_space = dict(search_space)
         self.space: Space = space_of(search_space)
+        self._symmetry = Builder(self.space, model or Model()).symmetry()
+        # Points that are the same to the objective count once.
+        self._n_different = (
+            self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
+        )
         self._finished: dict[int, Array | None] = {}  # by trial id
 
     def read(
         self,
         trials: Sequence[FrozenTrial],
         direction: StudyDirection,
-        current: FrozenTrial,
+        current: FrozenTrial | None,
         asked: Asked,
     ) -> History:
         """Return the history for a suggestion.
@@ -49,7 +58,7 @@ class StudyReader:
         Args:
             trials: All trials of the study.
             direction: The direction of the study; the core always minimises.
-            current: The trial that is being asked for.
+            current: The trial that is being asked for, if one is.
             asked: What other trials were given.
         """
         complete: list[tuple[float, int, Array, float, int]] = []
@@ -57,7 +66,7 @@ class StudyReader:
         others: list[Array] = []
         sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
         for trial in trials:
-            if trial._trial_id == current._trial_id:
+            if current is not None and trial._trial_id == current._trial_id:
                 continue
             point = self._point_of(trial, asked)
             if point is None:
@@ -115,13 +124,13 @@ class StudyReader:
         Not where trials have parameters outside the space: those remain to be varied.
         """
         begun = [trial for trial in trials if trial.state != TrialState.WAITING]
-        if self.space.size > len(begun) or any(self._has_other_params(t) for t in begun):
+        if self._n_different > len(begun) or any(self._has_other_params(t) for t in begun):
             return False
         found = [self._point_of(trial, asked) for trial in begun]
         points = self._rows([point for point in found if point is not None])
         # A value that was enqueued may lie between those that the space has.
         real = np.all(self.space.snap(points) == points, axis=1)
-        return len(PointSet(points[real])) >= self.space.size
+        return len(PointSet(points[real], self._symmetry)) >= self._n_different
 
     def _has_other_params(self, trial: FrozenTrial) -> bool:
         return any(

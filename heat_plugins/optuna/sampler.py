@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,15 +17,18 @@ from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.suggest import FitMemo, Settings, suggest
+from heat_plugins.core.learn import CLEAR_EVIDENCE, PREFERRED, Chosen, FitMemo
+from heat_plugins.core.suggest import Settings, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
     is_container,
     is_same_when_stored,
 )
+from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.history import REGION_KEY, StudyReader, common_params, is_repeat
 
 __all__ = ["HeatSampler"]
@@ -67,6 +70,19 @@ class HeatSampler(BaseSampler):
             from the independent sampler although the model was ready.
         trust_region: Whether to search around the best trial, at a distance that adapts to
             successes and failures, rather than everywhere.
+        kernel: Name of the kernel, or a function of the distance sqrt(h). The default is right
+            for most; see ``docs/kernels.md``.
+        structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
+            ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
+            ``"auto"``, which chooses between product, sum and interactions.
+        ard: Whether each parameter has a rate of its own; None for yes where the kernel can.
+        graphs: Which choices are next to each other, by parameter name: ``"path"``,
+            ``"cycle"``, an adjacency matrix or a networkx graph.
+        order: Choices in their order, by parameter name.
+        quantitative: Names of categorical parameters whose choices are numbers with
+            meaningful distances, perhaps with the scale ``"linear"`` or ``"log"``.
+        mixing: How numeric parameters combine with categorical ones: ``"product"``, ``"sum"``
+            or ``"mixture"``.
     """
 
     def __init__(
@@ -78,6 +94,13 @@ class HeatSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         trust_region: bool = True,
+        kernel: str | Callable[[Any], Any] = "heat",
+        structure: Structures = None,
+        ard: bool | None = None,
+        graphs: Mapping[str, Any] | None = None,
+        order: Mapping[str, Sequence[Any]] | None = None,
+        quantitative: Mapping[str, Scale] | Sequence[str] = (),
+        mixing: Mixing = "product",
     ) -> None:
         if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
             raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
@@ -90,10 +113,20 @@ class HeatSampler(BaseSampler):
             n_startup_trials=int(n_startup_trials),
             deterministic=deterministic_objective,
             trust_region=TrustRegionRules() if trust_region else None,
+            model=Model(
+                kernel=kernel,
+                ard=ard,
+                structure=structure,
+                graphs=graphs or {},
+                order=order or {},
+                quantitative=quantitative,
+                mixing=mixing,
+            ),
         )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
-        self._warned_parameters: set[str] = set()
+        self._warned_parameters: set[str] = set()  # as sampled independently
+        self._warned_names: set[str] = set()  # as named but not there
         self._given: dict[str, CategoricalDistribution] = {}
         self._lock = threading.RLock()
         self._forget()
@@ -106,11 +139,13 @@ class HeatSampler(BaseSampler):
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
         self._said_exhausted = False
+        self._said_combination = ""
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         kept = ("_seed", "_settings", "_independent_sampler", "_warn_independent_sampling")
-        return {name: vars(self)[name] for name in (*kept, "_warned_parameters", "_given")}
+        said = ("_warned_parameters", "_warned_names", "_given")
+        return {name: vars(self)[name] for name in (*kept, *said)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the settings and begin with nothing remembered."""
@@ -174,12 +209,14 @@ class HeatSampler(BaseSampler):
             is_startup = len(history.points) < self._settings.n_startup_trials
             if is_startup and self._independent_sampler is not None:
                 return {}
+            self._warn_of_unknown_names(trials)
             held = reader.held(trial)
             with one_blas_thread():
                 suggestion = suggest(
                     reader.space, history, self._settings, self._rng(trial), held, self._memo
                 )
             params = reader.space.decode(suggestion.point)
+            self._say_combination(suggestion.chosen)
             self._asked[trial._trial_id] = params
             if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
                 self._say_exhausted("further trials repeat points")
@@ -191,9 +228,26 @@ class HeatSampler(BaseSampler):
             _note(study, trial, choice_key(name), position)
         return params
 
+    def explain(self, study: Study) -> Explanation:
+        """Return what the model has learnt from a study: effects, orders, and its structure.
+
+        Args:
+            study: A study of this sampler's search space with at least one complete trial.
+        """
+        self._raise_error_if_multi_objective(study)
+        trials = study.get_trials(deepcopy=False)
+        search_space = IntersectionSearchSpace().calculate(study)
+        reader = StudyReader(
+            {name: dist for name, dist in search_space.items() if not dist.single()},
+            self._settings.model,
+        )
+        history = reader.read(trials, study.direction, None, {})
+        with one_blas_thread():
+            return explain(reader.space, history, self._settings, study.direction)
+
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
-            self._reader = StudyReader(search_space)
+            self._reader = StudyReader(search_space, self._settings.model)
             self._memo = FitMemo()
         return self._reader
 
@@ -254,6 +308,19 @@ class HeatSampler(BaseSampler):
             "`warn_independent_sampling=False` to silence it."
         )
 
+    def _warn_of_unknown_names(self, trials: Sequence[FrozenTrial]) -> None:
+        """Warn, once for each, of parameters that the model names and no trial has."""
+        named = set(self._settings.model.named) - self._warned_names
+        if not named:
+            return
+        known = {name for trial in trials for name in dict(trial.distributions)}
+        for name in sorted(named - known):
+            self._warned_names.add(name)
+            _logger.warning(
+                f"The parameter '{name}' is named in `structure`, `graphs`, `order` or "
+                f"`quantitative`, but no trial has it; the parameters so far are {sorted(known)}."
+            )
+
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Let the independent sampler prepare itself."""
         if self._independent_sampler is not None:
@@ -283,6 +350,18 @@ class HeatSampler(BaseSampler):
             )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
             self._say_exhausted("further trials repeat points")
+
+    def _say_combination(self, chosen: Chosen | None) -> None:
+        """Tell which structure the evidence chose, whenever that changes."""
+        if chosen is None or not chosen.evidence or chosen.name == self._said_combination:
+            return
+        self._said_combination = chosen.name
+        evidence = ", ".join(f"{name} {value:.1f}" for name, value in chosen.evidence.items())
+        _logger.info(
+            f"`HeatSampler` models the parameters with the structure '{chosen.name}' (log "
+            f"evidence: {evidence}; '{PREFERRED}' unless another is ahead by more than "
+            f"{CLEAR_EVIDENCE:g})."
+        )
 
     def _say_exhausted(self, consequence: str) -> None:
         if not self._said_exhausted:

@@ -1,0 +1,84 @@
+"""What a sampler has learnt from a study, in the user's words and units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.study import StudyDirection
+
+from heat_plugins.core.explain import order_shares, single_effects
+from heat_plugins.core.learn import FitMemo
+from heat_plugins.core.suggest import History, Settings, canonical, surrogate_of
+from heat_plugins.core.trust_region import TrustRegion
+from heat_plugins.core.values import value_of_one
+from heat_plugins.space import Space
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What the model has learnt.
+
+    Args:
+        structure: How it combines the parameters: ``"product"``, ``"additive"``,
+            ``"interactions"`` or ``"decomposition"``.
+        evidence: Log evidence of the structures that were compared; empty if none were.
+        order_shares: Share of the expected variance that comes from single parameters (1),
+            pairs (2), ...; the last one may stand for all higher orders. None for kernels
+            that do not split in this way.
+        effects: For each parameter its values, each with the change of the expected objective
+            when the parameter has that value and the others are anything.
+    """
+
+    structure: str
+    evidence: Mapping[str, float]
+    order_shares: Mapping[int, float] | None
+    effects: Mapping[str, tuple[tuple[Any, float], ...]]
+
+    def __str__(self) -> str:
+        """Return a table for people: the parameters with the largest effects first."""
+        lines = [f"structure: {self.structure}"]
+        if self.evidence:
+            found = ", ".join(f"{name} {value:.1f}" for name, value in self.evidence.items())
+            lines.append(f"log evidence: {found}")
+        if self.order_shares is not None:
+            found = ", ".join(f"{order}: {s:.0%}" for order, s in self.order_shares.items())
+            lines.append(f"share of variance by order: {found}")
+        lines.append("effects of single parameters:")
+        for name, rows in sorted(self.effects.items(), key=lambda item: -_range(item[1])):
+            row = ", ".join(f"{value!r} {effect:+.3g}" for value, effect in rows)
+            lines.append(f"  {name}: {row}")
+        return "\n".join(lines)
+
+
+def _range(rows: tuple[tuple[Any, float], ...]) -> float:
+    effects = [effect for _, effect in rows]
+    return max(effects) - min(effects)
+
+
+def explain(
+    space: Space, history: History, settings: Settings, direction: StudyDirection
+) -> Explanation:
+    """Return what the model of a history has learnt."""
+    if not len(history.points) or not len(space):
+        raise ValueError(
+            "study must have at least 1 complete trial with parameters that all complete "
+            f"trials share, got {len(history.points)}"
+        )
+    memo = FitMemo()
+    builder = memo.builder_for(space, settings.model)
+    history = canonical(history, builder.symmetry())
+    model = surrogate_of(builder, history, settings, TrustRegion(), memo)
+    unit = value_of_one(history.values)
+    if direction == StudyDirection.MAXIMIZE:
+        unit = -unit  # the core minimises
+    effects = {
+        name: tuple((value, unit * effect) for value, effect in rows)
+        for name, rows in single_effects(space, model.surrogate).items()
+    }
+    return Explanation(
+        model.chosen.name, model.chosen.evidence, order_shares(builder, model.chosen), effects
+    )

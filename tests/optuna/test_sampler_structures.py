@@ -1,0 +1,522 @@
+"""Kernels and structures through the sampler: all run, symmetry saves trials, effects show."""
+
+import dataclasses
+import logging
+import math
+import pickle
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+from heat_plugins import HeatSampler
+from heat_plugins.core.genetic import SearchBudget
+from heat_plugins.model import KERNELS
+from heat_plugins.structures import (
+    Additive,
+    Anchors,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+Points = Callable[[optuna.Study], list[tuple[object, ...]]]
+NAMES = ["x0", "x1", "x2"]
+
+
+def laplace(r: Any) -> Any:
+    return np.exp(-r)
+
+
+def mixed_objective(trial: optuna.Trial) -> float:
+    letters = [trial.suggest_categorical(name, ("a", "b", "c")) for name in NAMES]
+    size = trial.suggest_categorical("size", ("s", "m", "l"))
+    batch = trial.suggest_categorical("batch", (8, 64, 512))
+    rate = trial.suggest_float("rate", 0.0, 1.0)
+    steps = trial.suggest_int("steps", 1, 20)
+    return letters.count("a") + (size != "m") + abs(math.log(batch / 64)) + rate + steps / 20
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    **{kernel: {"kernel": kernel} for kernel in KERNELS},
+    "function": {"kernel": laplace},
+    "isotropic": {"ard": False},
+    "sum with numbers": {"mixing": "sum"},
+    "mixture with numbers": {"mixing": "mixture"},
+    "padded sort": {"structure": PermutationInvariant(NAMES)},
+    "sort": {"structure": PermutationInvariant(NAMES, "sort")},
+    "group sum": {"structure": PermutationInvariant(NAMES, "sum")},
+    "group product": {"structure": PermutationInvariant(NAMES, "product")},
+    "rotations": {"structure": PermutationInvariant(NAMES, "sum", permutations=[[1, 2, 0]])},
+    "additive": {"structure": Additive()},
+    "interactions": {"structure": InteractionOrders(2)},
+    "plain interactions": {"structure": InteractionOrders(2, orthogonal=False)},
+    "decomposition": {"structure": RandomDecomposition()},
+    "anchors": {"structure": Anchors(({"x0": "a", "x1": "a"}, {"size": "m"}))},
+    "auto": {"structure": "auto"},
+    "group and auto": {"structure": [PermutationInvariant(NAMES), "auto"]},
+    "graphs": {
+        "kernel": "combo",
+        "graphs": {"x0": "cycle", "x1": [[0, 1, 0], [1, 0, 2], [0, 2, 0]]},
+        "order": {"size": ["s", "m", "l"]},
+        "quantitative": {"batch": "log"},
+    },
+    "heat on graphs": {"order": {"size": ["l", "m", "s"]}, "quantitative": ["batch"]},
+}
+EVERY = pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS)
+
+
+# Enough to be led by the model, and no more.
+SMALL_SEARCH = SearchBudget(
+    population=16, generations=2, parents=8, ascents=1, ascent_steps=3, enumerate_up_to=50
+)
+
+
+def sampler_of(arguments: dict[str, Any], seed: int = 0, n_startup_trials: int = 5) -> HeatSampler:
+    sampler = HeatSampler(seed=seed, n_startup_trials=n_startup_trials, **arguments)
+    sampler._settings = dataclasses.replace(sampler._settings, search=SMALL_SEARCH)
+    return sampler
+
+
+@EVERY
+def test_every_kernel_and_structure_runs(arguments: dict[str, Any], points: Points) -> None:
+    study = optuna.create_study(sampler=sampler_of(arguments, n_startup_trials=4))
+    study.optimize(mixed_objective, n_trials=8)
+    assert len(study.trials) == 8 == len(set(points(study)))
+    values = [trial.value for trial in study.trials]
+    assert np.all(np.isfinite(values))
+    asked = [trial.system_attrs.get("heat_plugins:region") for trial in study.trials]
+    assert asked[:4] == [None] * 4 and None not in asked[4:]  # by the model, after the start
+    assert min(values[4:]) < np.mean(values[:4])
+
+
+SOME = pytest.mark.parametrize(
+    "arguments",
+    [ARGUMENTS[name] for name in ("group sum", "graphs", "auto", "function")],
+    ids=["group sum", "graphs", "auto", "function"],
+)
+
+
+@SOME
+def test_the_same_seed_gives_the_same_trials_and_pickling_changes_nothing(
+    arguments: dict[str, Any], points: Points
+) -> None:
+    whole = optuna.create_study(sampler=sampler_of(arguments))
+    whole.optimize(mixed_objective, n_trials=9)
+    parts = optuna.create_study(sampler=sampler_of(arguments))
+    for n_trials in (3, 3, 3):  # a new sampler for each part, as after resuming
+        parts.optimize(mixed_objective, n_trials=n_trials)
+        parts.sampler = pickle.loads(pickle.dumps(parts.sampler))
+    assert points(parts) == points(whole)
+    renewed = optuna.create_study()
+    for _ in range(9):
+        renewed.sampler = sampler_of(arguments)
+        renewed.optimize(mixed_objective, n_trials=1)
+    assert points(renewed) == points(whole)
+    other = optuna.create_study(sampler=sampler_of(arguments, seed=1))
+    other.optimize(mixed_objective, n_trials=2)
+    assert points(other) != points(whole)[:2]
+
+
+def test_a_stored_study_is_resumed(storage: Any, points: Points) -> None:
+    arguments = {"structure": [PermutationInvariant(NAMES), InteractionOrders(2)]}
+    whole = optuna.create_study(sampler=sampler_of(arguments))
+    whole.optimize(mixed_objective, n_trials=10)
+    study = optuna.create_study(storage=storage, sampler=sampler_of(arguments))
+    study.optimize(mixed_objective, n_trials=7)
+    study = optuna.load_study(
+        study_name=study.study_name, storage=study._storage, sampler=sampler_of(arguments)
+    )
+    study.optimize(mixed_objective, n_trials=3)
+    assert points(study) == points(whole)
+
+
+# ------------------------------------------------------------------------- permutations
+def orbits_of(study: optuna.Study, names: list[str] = NAMES) -> list[tuple[Any, ...]]:
+    """What a trial is when the order of some parameters does not matter."""
+    return [
+        (
+            tuple(sorted(t.params[name] for name in names)),
+            tuple(v for name, v in sorted(t.params.items()) if name not in names),
+        )
+        for t in study.trials
+    ]
+
+
+def letters_objective(trial: optuna.Trial) -> float:
+    return float(
+        sum("abc".index(trial.suggest_categorical(name, ("a", "b", "c"))) for name in NAMES)
+    )
+
+
+METHODS = pytest.mark.parametrize("method", ["padded-sort", "sort", "sum", "product"])
+
+
+@METHODS
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_deterministic_study_stops_when_all_orbits_are_tried(method: Any, seed: int) -> None:
+    sampler = HeatSampler(
+        seed=seed,
+        n_startup_trials=4,
+        deterministic_objective=True,
+        structure=PermutationInvariant(NAMES, method),
+    )
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(letters_objective, n_trials=40)
+    orbits = orbits_of(study)
+    assert len(orbits) == 10 == len(set(orbits))  # of 27 points
+
+
+def test_rotations_have_orbits_of_their_own() -> None:
+    structure = PermutationInvariant(NAMES, "sum", permutations=[[1, 2, 0]])
+    sampler = HeatSampler(
+        seed=0, n_startup_trials=4, deterministic_objective=True, structure=structure
+    )
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(letters_objective, n_trials=40)
+    assert len(study.trials) == 11  # necklaces of three beads in three colours
+    tried = [tuple(t.params[name] for name in NAMES) for t in study.trials]
+    rotations = [{t[i:] + t[:i] for i in range(3)} for t in tried]
+    assert all(other not in orbit for orbit, other in zip(rotations, tried[1:], strict=False))
+    assert len({frozenset(orbit) for orbit in rotations}) == 11
+
+
+def test_without_the_structure_all_points_are_tried() -> None:
+    sampler = HeatSampler(seed=0, n_startup_trials=4, deterministic_objective=True)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(letters_objective, n_trials=40)
+    assert len(study.trials) == 27
+
+
+@METHODS
+def test_no_trial_is_a_permutation_of_another_while_there_are_others(method: Any) -> None:
+    """At start-up, in the model's search, and with trials that fail or are still running."""
+    structure = PermutationInvariant(NAMES, method)
+    study = optuna.create_study(
+        sampler=HeatSampler(seed=3, n_startup_trials=6, structure=structure)
+    )
+    for number in range(20):
+        trial = study.ask()
+        for name in NAMES:
+            trial.suggest_categorical(name, ("a", "b", "c"))
+        trial.suggest_categorical("y", (0, 1))
+        if number % 5 == 3:
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        elif number % 5 != 4:
+            study.tell(trial, float(number % 7))
+    assert len(set(orbits_of(study))) == 20  # all there are
+
+
+def test_a_noisy_study_goes_on_and_says_so(optuna_log: pytest.LogCaptureFixture) -> None:
+    sampler = HeatSampler(seed=0, n_startup_trials=4, structure=PermutationInvariant(NAMES))
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(letters_objective, n_trials=12)
+    assert len(study.trials) == 12 and len(set(orbits_of(study))) == 10
+    said = [r.getMessage() for r in optuna_log.records if "has been tried" in r.getMessage()]
+    assert len(said) == 1 and "further trials repeat points" in said[0]
+
+
+def test_large_symmetric_spaces_are_exhausted_too() -> None:
+    """59049 points, 66 orbits: nearly all random points are permutations of old ones."""
+    names = [f"x{i}" for i in range(10)]
+    sampler = HeatSampler(
+        seed=0,
+        n_startup_trials=5,
+        deterministic_objective=True,
+        structure=PermutationInvariant(names),
+    )
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(
+        lambda trial: float(sum(trial.suggest_categorical(n, (0, 1, 2)) ** 2 for n in names)),
+        n_trials=80,
+    )
+    assert len(study.trials) == 66 == len(set(orbits_of(study, names)))
+
+
+# ------------------------------------------------------------------------- explanations
+def additive_objective(trial: optuna.Trial) -> float:
+    colour = trial.suggest_categorical("colour", ("red", "green", "blue"))
+    size = trial.suggest_categorical("size", ("s", "m", "l"))
+    rate = trial.suggest_float("rate", 0.0, 2.0)
+    trial.suggest_categorical("idle", (True, False))
+    return 40.0 + {"red": 30.0, "green": 0.0, "blue": -30.0}[colour] + 10.0 * (size == "m") - rate
+
+
+COLOURS = {"red": 30.0, "green": 0.0, "blue": -30.0}
+
+
+@pytest.fixture(scope="module", params=["minimize", "maximize"])
+def additive_study(request: pytest.FixtureRequest) -> optuna.Study:
+    """Thirty random trials; the direction must not change what there is to learn."""
+    study = optuna.create_study(
+        direction=request.param, sampler=optuna.samplers.RandomSampler(seed=0)
+    )
+    study.optimize(additive_objective, n_trials=60)
+    return study
+
+
+@pytest.mark.parametrize("structure", [None, Additive(), "auto"], ids=["none", "additive", "auto"])
+def test_effects_are_in_the_words_and_units_of_the_user(
+    additive_study: optuna.Study, structure: Any
+) -> None:
+    sampler = HeatSampler(seed=0, deterministic_objective=True, structure=structure)
+    found = sampler.explain(additive_study)
+    assert set(found.effects) == {"colour", "size", "rate", "idle"}
+    effects = {name: dict(rows) for name, rows in found.effects.items()}
+    middle = np.mean(list(effects["colour"].values()))
+    for colour, expected in COLOURS.items():
+        assert effects["colour"][colour] - middle == pytest.approx(expected, abs=3.0)
+    others = 0.5 * (effects["size"]["s"] + effects["size"]["l"])
+    assert effects["size"]["m"] - others == pytest.approx(10.0, abs=2.0)
+    assert set(effects["idle"]) == {True, False}
+    assert abs(effects["idle"][True] - effects["idle"][False]) < 2.0
+    places = list(effects["rate"])
+    assert places[0] == 0.0 and places[-1] == 2.0 and len(places) == 11
+    assert all(a < b for a, b in pairwise(places))
+    assert found.order_shares is not None
+    assert sum(found.order_shares.values()) == pytest.approx(1.0)
+    if structure == "auto":
+        assert found.structure == "additive"
+        assert set(found.evidence) == {"product", "additive", "interactions"}
+        assert found.evidence["additive"] == max(found.evidence.values())
+    else:
+        assert not found.evidence
+        assert found.structure == ("product" if structure is None else "additive")
+
+
+def test_explanation_as_text(additive_study: optuna.Study) -> None:
+    text = str(HeatSampler(seed=0, structure="auto").explain(additive_study))
+    lines = text.splitlines()
+    assert lines[0] == "structure: additive"
+    assert lines[1].startswith("log evidence: product ")
+    assert lines[2] == "share of variance by order: 1: 100%, 2: 0%"
+    assert lines[4].startswith("  colour: 'red' +")  # the largest effect comes first
+    assert "'blue' -" in lines[4]
+
+
+def test_explaining_changes_no_trial(points: Points) -> None:
+    plain = optuna.create_study(sampler=sampler_of({"structure": "auto"}))
+    plain.optimize(mixed_objective, n_trials=8)
+    asked = optuna.create_study(sampler=sampler_of({"structure": "auto"}))
+    for _ in range(8):
+        asked.optimize(mixed_objective, n_trials=1)
+        assert isinstance(asked.sampler, HeatSampler)
+        asked.sampler.explain(asked)
+    assert points(asked) == points(plain)
+
+
+@EVERY
+def test_every_model_is_explained(arguments: dict[str, Any]) -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(mixed_objective, n_trials=8)
+    found = sampler_of(arguments).explain(study)
+    assert list(found.effects) == sorted([*NAMES, "size", "batch", "rate", "steps"])
+    assert all(np.isfinite(effect) for rows in found.effects.values() for _, effect in rows)
+    assert found.structure in str(found)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        [PermutationInvariant(NAMES)],
+        [PermutationInvariant(NAMES, "sort"), Additive()],
+        [PermutationInvariant(NAMES, "sum", permutations=[[1, 2, 0]])],
+        [PermutationInvariant(NAMES, "product"), "auto"],
+    ],
+    ids=["padded sort", "additive sort", "rotations", "auto"],
+)
+def test_permuted_trials_have_the_same_explanation(structure: Any) -> None:
+    """Exactly: they are the same points, and a repeated one may have another value."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    study.optimize(mixed_objective, n_trials=7)
+    plain, moved = optuna.create_study(), optuna.create_study()
+    for number, trial in enumerate([*study.trials, study.trials[0]]):
+        shift = 1 + number % 2
+        turned = {name: trial.params[NAMES[(i + shift) % 3]] for i, name in enumerate(NAMES)}
+        for other, params in ((plain, trial.params), (moved, {**trial.params, **turned})):
+            other.add_trial(
+                optuna.create_trial(
+                    params=params, distributions=trial.distributions, value=trial.value + number
+                )
+            )
+    arguments = {"structure": structure, "deterministic_objective": True}
+    assert sampler_of(arguments).explain(moved) == sampler_of(arguments).explain(plain)
+
+
+def test_nothing_to_explain() -> None:
+    study = optuna.create_study()
+    with pytest.raises(ValueError, match="at least 1 complete trial"):
+        HeatSampler().explain(study)
+
+
+def test_several_objectives_are_not_explained() -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    with pytest.raises(ValueError, match="multi-objective"):
+        HeatSampler().explain(study)
+
+
+def test_auto_says_what_it_chose(optuna_log: pytest.LogCaptureFixture) -> None:
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    sampler = HeatSampler(
+        seed=0, n_startup_trials=20, structure="auto", deterministic_objective=True
+    )
+    study = optuna.create_study(sampler=sampler)
+    with optuna_log.at_level(logging.INFO, logger="optuna"):
+        study.optimize(additive_objective, n_trials=26)
+    said = [record for record in optuna_log.records if "log evidence" in record.getMessage()]
+    assert said and all(record.levelno == logging.INFO for record in said)
+    assert all(record.name == "optuna.heat_plugins" for record in said)
+    chosen = [record.getMessage().split("'")[1] for record in said]
+    assert chosen[-1] == "additive" == sampler.explain(study).structure
+    assert all(a != b for a, b in pairwise(chosen))  # said once, until it changes
+    for name in ("product", "additive", "interactions"):
+        assert re.search(rf"{name} -?\d+\.\d", said[0].getMessage())
+
+
+def test_a_given_structure_is_not_announced(optuna_log: pytest.LogCaptureFixture) -> None:
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    study = optuna.create_study(sampler=sampler_of({"structure": Additive()}))
+    with optuna_log.at_level(logging.INFO, logger="optuna"):
+        study.optimize(mixed_objective, n_trials=7)
+    assert not [r for r in optuna_log.records if "log evidence" in r.getMessage()]
+
+
+# ------------------------------------------------------------------------ bad arguments
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "kernel": ({"kernel": "rbf"}, r"kernel must be one of .* got 'rbf'"),
+    "structure": ({"structure": "additive"}, r"structure must be .* got 'additive'"),
+    "mixing": ({"mixing": "both"}, r"mixing must be one of .* got 'both'"),
+    "ard": ({"kernel": "ssk", "ard": True}, r"kernel 'ssk' .* ard must not be True"),
+    "graphs": ({"graphs": {"size": "ring"}}, r"graph of 'size' must be one of .* got 'ring'"),
+    "quantitative": ({"quantitative": "batch"}, r"quantitative must be a list of names"),
+    "scale": ({"quantitative": {"batch": "cube"}}, r"quantitative\['batch'\] .* got 'cube'"),
+    "twice": (
+        {"order": {"size": ["s", "m", "l"]}, "graphs": {"size": "path"}},
+        r"parameters \['size'\] must be in one of graphs, order, quantitative",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_arguments_are_refused_at_once(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HeatSampler(**arguments)
+
+
+UNFIT: dict[str, tuple[dict[str, Any], str]] = {
+    "graph of wrong size": (
+        {"graphs": {"size": [[0, 1], [1, 0]]}},
+        r"graph of 'size' must have 3 vertices",
+    ),
+    "incomplete order": (
+        {"order": {"size": ["s", "m"]}},
+        r"order of 'size' must hold each of \('s', 'm', 'l'\) once, got \('s', 'm'\)",
+    ),
+    "words for quantities": (
+        {"quantitative": ["size"]},
+        r"quantitative parameter 'size' must be numbers",
+    ),
+    "graph of a number": ({"graphs": {"rate": "path"}}, r"parameter 'rate' must have listed"),
+    "unlike parameters": (
+        {"structure": PermutationInvariant(["x0", "size"])},
+        r"same choices or range: 'x0' has \['a', 'b', 'c'\], 'size' has \['s', 'm', 'l'\]",
+    ),
+    "interchangeable numbers": (
+        {"structure": PermutationInvariant(["rate", "steps"])},
+        r"same choices or range: 'rate' has",
+    ),
+    "anchors": ({"structure": Anchors(({"size": "xl"},))}, r"value of 'size' must be one of"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), UNFIT.values(), ids=UNFIT)
+def test_what_does_not_fit_the_parameters_is_refused_by_name(
+    arguments: dict[str, Any], message: str
+) -> None:
+    study = optuna.create_study(sampler=sampler_of(arguments))
+    with pytest.raises(ValueError, match=message):
+        study.optimize(mixed_objective, n_trials=8)
+
+
+def test_names_that_never_come_are_warned_of_once_and_do_not_matter(
+    points: Points, optuna_log: pytest.LogCaptureFixture
+) -> None:
+    plain = optuna.create_study(sampler=sampler_of({}))
+    plain.optimize(mixed_objective, n_trials=8)
+    other = optuna.create_study(
+        sampler=sampler_of({"graphs": {"nowhere": "path"}, "quantitative": ["absent"]})
+    )
+    other.optimize(mixed_objective, n_trials=8)
+    assert points(other) == points(plain)
+    said = [r.getMessage() for r in optuna_log.records if r.levelno == logging.WARNING]
+    assert len(said) == 2
+    assert "'absent'" in said[0] and "'nowhere'" in said[1] and "'size'" in said[0]
+
+
+def test_a_name_may_be_warned_of_as_unknown_and_as_sampled_independently(
+    optuna_log: pytest.LogCaptureFixture,
+) -> None:
+    """They are two warnings, each said once, also by a copy of the sampler."""
+
+    def objective(trial: optuna.Trial) -> float:
+        letter = trial.suggest_categorical("letter", ("a", "b", "c"))
+        late = trial.suggest_categorical("late", (1, 2, 3)) if trial.number > 6 else 0
+        return float("abc".index(letter) + late)
+
+    study = optuna.create_study(
+        sampler=HeatSampler(seed=0, n_startup_trials=4, graphs={"late": "path"})
+    )
+    for n_trials in (6, 3, 2):
+        study.optimize(objective, n_trials=n_trials)
+        study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    said = [r.getMessage() for r in optuna_log.records if "'late'" in r.getMessage()]
+    assert len(said) == 2
+    assert "is named in" in said[0] and "no trial has it" in said[0]
+    assert "is sampled independently" in said[1]
+
+
+# ------------------------------------------------------------- graphs and quantities
+def test_networkx_graphs_are_taken(points: Points) -> None:
+    networkx = pytest.importorskip("networkx")
+    path = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    studies = []
+    for graph in (networkx.Graph([("s", "m"), ("m", "l")]), networkx.path_graph(3), path, "path"):
+        study = optuna.create_study(sampler=sampler_of({"graphs": {"size": graph}}))
+        study.optimize(mixed_objective, n_trials=8)
+        studies.append(points(study))
+    assert studies[0] == studies[1] == studies[2] == studies[3]
+
+
+def test_order_and_quantities_change_what_the_model_expects() -> None:
+    """Of choices that were never tried, those near good ones are expected to be good."""
+    study = optuna.create_study()
+    values = tuple(range(9))
+    distributions = {
+        "level": CategoricalDistribution(values),
+        "rate": FloatDistribution(0.0, 1.0),
+    }
+    rng = np.random.default_rng(0)
+    for level in (0, 1, 3, 5, 7, 8) * 4:
+        study.add_trial(
+            optuna.create_trial(
+                params={"level": level, "rate": float(rng.random())},
+                distributions=distributions,
+                value=float((level - 6) ** 2),
+            )
+        )
+    arguments: tuple[dict[str, Any], ...] = (
+        {"quantitative": ["level"]},
+        {"order": {"level": values}, "kernel": "combo"},
+    )
+    for known in arguments:
+        sampler = HeatSampler(seed=0, deterministic_objective=True, **known)
+        effects = dict(sampler.explain(study).effects["level"])
+        assert effects[6] < effects[4] < effects[2]
+    plain = HeatSampler(seed=0, deterministic_objective=True)
+    effects = dict(plain.explain(study).effects["level"])
+    assert effects[2] == pytest.approx(effects[4]) == pytest.approx(effects[6])
