@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def main() -> None:
     bench.add_argument("--seeds", type=int, default=5, help="studies a problem (default 5)")
     bench.add_argument("--first-seed", type=int, default=0, help="the first seed (default 0)")
     bench.add_argument("--processes", type=int, default=2, help="for quality (default 2)")
-    bench.add_argument("--only", choices=["speed", "growth", "quality"], help="one part only")
+    bench.add_argument("--only", choices=[*PARTS], help="one part only")
     bench.add_argument("--problems", nargs="*", choices=[*PROBLEMS], help="for quality")
     bench.add_argument(
         "--log", type=Path, default=Path("bench.jsonl"), help="where raw results are appended"
@@ -51,30 +51,72 @@ def _bench(arguments: argparse.Namespace) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import optuna
 
-    from heat_plugins.benchmarks import quality, speed
-
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    parts = [arguments.only] if arguments.only else ["speed", "growth", "quality"]
-    if "speed" in parts:
-        print("\nCPU seconds a suggestion after 200 trials, one thread, the same history")
-        _table(_logged(speed.against_gp_sampler(), arguments.log))
-    if "growth" in parts:
-        print("\nMedian CPU seconds a suggestion in large studies, and peak memory")
-        _table(_logged(speed.growth(), arguments.log))
-    if "quality" in parts:
-        names = arguments.problems or [*PROBLEMS]
-        if "maxsat" in names and not os.environ.get(DATA_VARIABLE):
-            names.remove("maxsat")
-            print(f"\nmaxsat is left out: its file is found through {DATA_VARIABLE}")
-        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-        results = []
-        jobs = quality.outcomes(names, seeds, arguments.processes)
-        for outcome in _progress(jobs, len(names) * len(seeds)):
-            _append(arguments.log, asdict(outcome))
-            results.append(outcome)
-        print("\nBest value after 200 evaluations, relocated problems, default sampler")
-        _table(quality.summary(results))
+    for name, part in PARTS.items():
+        if arguments.only in (None, name):
+            part(arguments)
     print(f"\nraw results: {arguments.log.resolve()}")
+
+
+def _speed(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import speed
+
+    print("\nCPU seconds a suggestion after 200 trials, one thread, the same history")
+    _table(_logged(speed.against_gp_sampler(), arguments.log))
+
+
+def _kernels(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import kernel_speed
+
+    print("\nCPU seconds a suggestion after 200 trials of 25 x 5, by kernel and structure")
+    _table(_logged(kernel_speed.structures_against_default(), arguments.log))
+    print("\nThe likelihood and its gradient at 200 points: closed form, eigenvectors")
+    _table(_logged(kernel_speed.closed_form_against_eigenvectors(), arguments.log))
+
+
+def _growth(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import speed
+
+    print("\nMedian CPU seconds a suggestion in large studies, and peak memory")
+    _table(_logged(speed.growth(), arguments.log))
+
+
+def _quality(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import quality
+
+    names = arguments.problems or [*PROBLEMS]
+    if "maxsat" in names and not os.environ.get(DATA_VARIABLE):
+        names.remove("maxsat")
+        print(f"\nmaxsat is left out: its file is found through {DATA_VARIABLE}")
+    seeds = _seeds(arguments)
+    jobs = quality.outcomes(names, seeds, arguments.processes)
+    results = list(_logged(_progress(jobs, len(names) * len(seeds)), arguments.log))
+    print("\nBest value after 200 evaluations, relocated problems, default sampler")
+    _table(quality.summary(results))
+
+
+def _structures(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import structure_quality
+
+    cases, seeds = structure_quality.CASES, _seeds(arguments)
+    jobs = structure_quality.outcomes([*cases], seeds, arguments.processes)
+    n_studies = len(seeds) * sum(map(len, cases.values()))
+    results = list(_logged(_progress(jobs, n_studies), arguments.log))
+    print("\nBest value with and without a structure, mean ± standard error")
+    _table(structure_quality.summary(results))
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "speed": _speed,
+    "kernels": _kernels,
+    "growth": _growth,
+    "quality": _quality,
+    "structures": _structures,
+}
+
+
+def _seeds(arguments: argparse.Namespace) -> range:
+    return range(arguments.first_seed, arguments.first_seed + arguments.seeds)
 
 
 def _progress(rows: Iterator[Any], total: int) -> Iterable[Any]:
@@ -83,14 +125,11 @@ def _progress(rows: Iterator[Any], total: int) -> Iterable[Any]:
     return bar
 
 
-def _append(path: Path, row: dict[str, Any]) -> None:
-    with open(path, "a", encoding="utf-8") as lines:
-        lines.write(json.dumps(row) + "\n")
-
-
-def _logged(rows: Iterable[dict[str, Any]], path: Path) -> Iterator[dict[str, Any]]:
+def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:
+    """Append each row to a file of JSON lines as it comes."""
     for row in rows:
-        _append(path, row)
+        with open(path, "a", encoding="utf-8") as lines:
+            lines.write(json.dumps(row, default=asdict) + "\n")
         yield row
 
 

@@ -1,0 +1,127 @@
+"""What each kernel and structure costs, as a ratio to the default in the same run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from heat_plugins.benchmarks.problems import Codes, Problem, labs, pest_control
+from heat_plugins.benchmarks.studies import continue_study, distributions_of, new_study
+from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn
+from heat_plugins.core.features import FeatureMap
+from heat_plugins.core.graph_distance import GraphDistance
+from heat_plugins.core.surrogate import NegativeLogDensity
+from heat_plugins.graphs import adjacency
+from heat_plugins.model import KERNELS
+from heat_plugins.optuna import HeatSampler
+from heat_plugins.space import Array, Categorical, Space
+from heat_plugins.structures import (
+    Additive,
+    Anchors,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+__all__ = ["closed_form_against_eigenvectors", "structures_against_default"]
+
+N_TRIALS = 200
+N_MEASURED = 8  # one full cycle of cold and warm fits at 200 trials
+SLOW = ("ssk", "sum over permutations")  # named without a bar, and measured less often
+
+
+def _exponential(distance: Array) -> Array:
+    result: Array = np.exp(-distance)
+    return result
+
+
+def _cases(names: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the arguments of the sampler for every kernel and structure."""
+    anchor = dict.fromkeys(names, 0)
+    return {
+        "heat (default)": {},
+        **{name: {"kernel": name} for name in KERNELS if name != "heat"},
+        "a function of sqrt(h)": {"kernel": _exponential},
+        "path graphs": {"graphs": dict.fromkeys(names, "path")},
+        "quantitative": {"quantitative": names},
+        "padded sort": {"structure": PermutationInvariant(names)},
+        "sort": {"structure": PermutationInvariant(names, "sort")},
+        "product over permutations": {"structure": PermutationInvariant(names, "product")},
+        "sum over permutations": {"structure": PermutationInvariant(names, "sum")},
+        "additive": {"structure": Additive()},
+        "interactions of 2": {"structure": InteractionOrders(2)},
+        "interactions of 3": {"structure": InteractionOrders(3)},
+        "random decomposition": {"structure": RandomDecomposition()},
+        "anchors": {"structure": Anchors((anchor,))},
+        "auto": {"structure": "auto"},
+    }
+
+
+def structures_against_default() -> Iterator[dict[str, float | str]]:
+    """Yield CPU seconds a suggestion at the same 200 trials, as ratios to the default's."""
+    problem = pest_control().relocated()
+    rng = np.random.default_rng(0)
+    past = list(rng.integers(0, problem.n_choices, size=(N_TRIALS, len(problem.n_choices))))
+    names = [*distributions_of(problem)]
+    for name, arguments in _cases(names).items():
+        # The default again each time: a machine is not equally fast for minutes.
+        default = _seconds(problem, past, {}, N_MEASURED)
+        seconds = _seconds(problem, past, arguments, 1 if name in SLOW else N_MEASURED)
+        yield {
+            "kernel_or_structure": name,
+            "seconds": seconds,
+            "ratio_to_default": seconds / default,
+            "bar": "none" if name in SLOW else "3",
+        }
+
+
+def _seconds(
+    problem: Problem, past: list[Codes], arguments: dict[str, Any], n_measured: int
+) -> float:
+    """Return the mean CPU seconds of suggestions, the first one left out."""
+    sampler = HeatSampler(seed=1, deterministic_objective=True, **arguments)
+    record = continue_study(new_study(problem, sampler, past), problem, 1 + n_measured)
+    return float(np.mean(record.seconds[1:]))
+
+
+def closed_form_against_eigenvectors() -> Iterator[dict[str, float | str]]:
+    """Yield the time of the likelihood and its gradient: closed form, and COMBO's way."""
+    for problem in (pest_control(), labs()):
+        space = Space(
+            tuple(Categorical(f"x{i}", tuple(range(g))) for i, g in enumerate(problem.n_choices))
+        )
+        rng = np.random.default_rng(0)
+        points = space.sample(N_TRIALS, rng)
+        values = rng.standard_normal(N_TRIALS)
+        closed = _milliseconds(lambda: DistanceKernel.of(space), points, values)  # noqa: B023
+        spectral = _milliseconds(lambda: _by_eigenvectors(problem), points, values)  # noqa: B023
+        yield {
+            "problem": f"{len(problem.n_choices)} x {problem.n_choices[0]}",
+            "closed_form_ms": closed,
+            "eigenvectors_ms": spectral,
+            "ratio": spectral / closed,
+        }
+
+
+def _by_eigenvectors(problem: Problem) -> Covariance:
+    graphs = [
+        GraphColumn(i, GraphDistance(adjacency("complete", g)), f"x{i}")
+        for i, g in enumerate(problem.n_choices)
+    ]
+    return DistanceKernel(FeatureMap([]), graphs)
+
+
+def _milliseconds(make: Callable[[], Covariance], points: Array, values: Array) -> float:
+    """Return the median time of one evaluation, kernel included, as COMBO redoes it."""
+    times = []
+    for _ in range(20):
+        start = time.process_time()
+        covariance = make()
+        density = NegativeLogDensity(covariance, points, values)
+        density(np.append(covariance.start(4.0), -4.0))
+        times.append(time.process_time() - start)
+    return 1000.0 * float(np.median(times))
