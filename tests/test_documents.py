@@ -26,11 +26,25 @@ def test_readme_snippets_run(snippet: str) -> None:
     assert "study" in names
 
 
-def test_quickstart_prints_a_table_and_writes_a_picture(tmp_path: Path) -> None:
+EXAMPLES = {
+    "quickstart": ["HeatSampler", "TPESampler"],
+    "permutation_invariant": ["with the structure", "without", "ackley", "styblinski-tang"],
+    "additive": ["Additive()", '"auto"', "without", "share of variance by order", "place"],
+    "graph_of_choices": ["with graphs", "without", "TPESampler"],
+}
+
+
+def test_every_example_is_tested() -> None:
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert names == {*EXAMPLES, "comparison"}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_print_a_table_and_write_a_picture(example: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     arguments = ["--trials", "14", "--repeats", "1", "--output", str(picture)]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "quickstart.py"), *arguments],
+        [sys.executable, str(ROOT / "examples" / f"{example}.py"), *arguments],
         capture_output=True,
         text=True,
         timeout=300,
@@ -38,11 +52,11 @@ def test_quickstart_prints_a_table_and_writes_a_picture(tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
-    assert "HeatSampler" in done.stdout
-    assert "TPESampler" in done.stdout
+    for words in EXAMPLES[example]:
+        assert words in done.stdout
     assert str(picture) in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "14/14" in done.stderr or "28/28" in done.stderr  # the progress bar
+    assert re.search(r"(\d+)/\1 ", done.stderr)  # the progress bar, at its end
 
 
 @pytest.mark.parametrize("page", sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md")))
