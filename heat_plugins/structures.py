@@ -51,7 +51,8 @@ class PermutationInvariant:
             averaged exactly in any case: there is a formula for them.
         permutations: For other groups than "all permutations": some of its elements, each
             a list of positions in the group of names; they generate the group. Needs
-            ``"sum"`` or ``"product"``, and a single list of names.
+            ``"sum"`` or ``"product"``, and a single list of names. A group of more than
+            20,000 elements shapes the model, but the search takes points as they are.
     """
 
     groups: tuple[tuple[str, ...], ...]

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.choices import ListedValues, Ordinal
+from heat_plugins.core.centred import Reference
 from heat_plugins.core.choice_unit import ChoiceDistance, ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.core.combined import Combined
 from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.declared import kind_of, places_of, positions_of
 from heat_plugins.core.decomposition import DecompositionKernel
 from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn, HeatTime, Tie
 from heat_plugins.core.features import (
@@ -29,7 +31,7 @@ from heat_plugins.core.features import (
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.match_kernel import AllPermutations, GivenPermutations, MatchKernel
 from heat_plugins.core.number_unit import NumberUnit
-from heat_plugins.core.orders import OrdersKernel, Reference
+from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import Matern52, OfDistance, Profile, RationalQuadratic
 from heat_plugins.core.spectral_kernel import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.core.string_kernel import StringKernel
@@ -92,6 +94,8 @@ class Builder:
         grouped = [column for _, columns in self._groups for column in columns]
         every = np.arange(len(space))
         self._single = every[~np.isin(every, grouped)]
+        # Once: to list the elements of a group can take a while.
+        self._symmetry = self._find_symmetry()
 
     def _columns_of(self, names: Sequence[str]) -> Indices:
         return np.array([self.space.column[name] for name in names], dtype=np.int64)
@@ -102,10 +106,10 @@ class Builder:
         """Note the graph or the places of a parameter with listed values."""
         model, name, g = self.model, parameter.name, len(parameter.choices)
         if name in model.scales:
-            self._quantities[column] = _places(parameter, model.scales[name])
+            self._quantities[column] = places_of(parameter, model.scales[name])
             return
         if name in model.order:
-            positions = _positions(parameter, model.order[name])
+            positions = positions_of(parameter, model.order[name])
             matrix = np.zeros((g, g))
             matrix[positions[1:], positions[:-1]] = matrix[positions[:-1], positions[1:]] = 1.0
         elif name in model.graphs:
@@ -141,10 +145,10 @@ class Builder:
         for orbit in exchanged:
             first = parameters[orbit[0]]
             for other in (parameters[i] for i in orbit[1:]):
-                if _kind(other) != _kind(first):
+                if kind_of(other) != kind_of(first):
                     raise ValueError(
                         f"interchangeable parameters must have the same choices or range: "
-                        f"{first.name!r} has {_kind(first)}, {other.name!r} has {_kind(other)}"
+                        f"{first.name!r} has {kind_of(first)}, {other.name!r} has {kind_of(other)}"
                     )
         names = [self.space.names[column] for column in columns]
         special = [name for name in names if name in (*self.model.graphs, *self.model.order)]
@@ -162,22 +166,19 @@ class Builder:
 
     def symmetry(self) -> Symmetry | None:
         """Return what makes points the same; None where every point is itself alone."""
+        return self._symmetry
+
+    def _find_symmetry(self) -> Symmetry | None:
         blocks = []
         for invariance, columns in self._groups:
-            elements = None
-            if invariance.permutations is not None:
-                try:
-                    elements = closure(invariance.permutations, LARGEST_GROUP)
-                except ValueError:
-                    names = [self.space.names[column] for column in columns]
-                    raise ValueError(
-                        f"permutations of {names} must generate a group of at most "
-                        f"{LARGEST_GROUP} elements, got more"
-                    ) from None
-            if elements is None:
+            if invariance.permutations is None:
                 blocks.append(Block(columns))
-            else:
-                blocks.append(Block(columns, elements, int(self.space.n_levels[columns].max())))
+                continue
+            try:
+                elements = closure(invariance.permutations, LARGEST_GROUP)
+            except ValueError:
+                continue  # too many to compare all of them: the kernel alone knows the group
+            blocks.append(Block(columns, elements, int(self.space.n_levels[columns].max())))
         return Symmetry(blocks) if blocks else None
 
     # ------------------------------------------------------------------------- kernels
@@ -443,43 +444,3 @@ class Builder:
         points = np.zeros((len(places), len(self.space)))
         points[:, column] = places
         return Reference(points, shares)
-
-
-def _kind(parameter: Any) -> Any:
-    """Return what two parameters must share to be interchangeable."""
-    if isinstance(parameter, ListedValues):
-        return [*parameter.choices]
-    return type(parameter).__name__, parameter.low, parameter.high, parameter.step, parameter.log
-
-
-def _positions(parameter: ListedValues, order: Sequence[Any]) -> Indices:
-    """Return the codes of choices in their order."""
-    positions = [int(parameter.encode(choice)) for choice in order]
-    if sorted(positions) != list(range(len(parameter.choices))):
-        raise ValueError(
-            f"order of {parameter.name!r} must hold each of {parameter.choices!r} once, "
-            f"got {tuple(order)!r}"
-        )
-    return np.array(positions, dtype=np.int64)
-
-
-def _places(parameter: ListedValues, scale: str) -> Array:
-    """Return the places (g,) in [0, 1] of choices that are numbers."""
-    try:
-        values = np.array([float(choice) for choice in parameter.choices])
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"choices of the quantitative parameter {parameter.name!r} must be numbers, "
-            f"got {parameter.choices!r}"
-        ) from None
-    if not np.all(np.isfinite(values)) or (scale == "log" and np.any(values <= 0.0)):
-        wanted = "positive" if scale == "log" else "finite"
-        raise ValueError(
-            f"choices of the quantitative parameter {parameter.name!r} must be {wanted} "
-            f"numbers, got {parameter.choices!r}"
-        )
-    if scale == "log":
-        values = np.log(values)
-    span = values.max() - values.min()
-    places: Array = (values - values.min()) / (span if span > 0.0 else 1.0)
-    return places

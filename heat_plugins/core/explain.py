@@ -18,7 +18,8 @@ import numpy as np
 from heat_plugins.core.build import Builder
 from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import Chosen
-from heat_plugins.core.orders import OrdersKernel, elementary_symmetric
+from heat_plugins.core.order_terms import elementary_symmetric
+from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.space import Array, Space
 

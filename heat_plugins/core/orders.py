@@ -39,40 +39,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.core.centred import Centred, CentredMatrix, Reference
 from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, normal_prior
 from heat_plugins.core.distance_kernel import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.core.features import FeatureMap
+from heat_plugins.core.order_terms import Terms
 from heat_plugins.core.units import Units
 from heat_plugins.space import Array
 
-__all__ = ["OrdersKernel", "Reference", "elementary_symmetric"]
+__all__ = ["OrdersKernel"]
 
 LOG_STRENGTH_BOUNDS = (-8.0, 8.0)
 LOG_STRENGTH_SPREAD = 2.0
 LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
 
 Indices = NDArray[np.int64]
-
-
-def elementary_symmetric(power_sums: Sequence[Array]) -> list[Array]:
-    """Return e_0 .. e_Q from p_1 .. p_Q (Newton and Girard)."""
-    polynomials: list[Array] = [np.ones_like(power_sums[0]), power_sums[0]]
-    for q in range(2, len(power_sums) + 1):
-        total = polynomials[q - 1] * power_sums[0]
-        for s in range(2, q + 1):
-            term = polynomials[q - s] * power_sums[s - 1] if s < q else power_sums[q - 1]
-            total = np.subtract(total, term, out=total) if s % 2 == 0 else total + term
-        total /= q
-        polynomials.append(total)
-    return polynomials
-
-
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Points that stand for "all values alike" of one unit: (r, d) and shares (r,)."""
-
-    points: Array
-    shares: Array
 
 
 class OrdersKernel(Covariance):
@@ -179,15 +160,18 @@ class OrdersKernel(Covariance):
                 self.centred(self._units.split(of_units)), self.references, strict=True
             )
         ]
-        terms = _Terms(self, self.own_sums(log_weights, 1), own)
+        terms = self._terms(self.own_sums(log_weights, 1), own)
         variances = np.array([float(part[0]) for part in terms.parts(self.strengths(theta))])
         shares: Array = variances / variances.sum()
         return shares
 
-    def centred(self, parts: Sequence[Array]) -> list[_Centred]:
+    def _terms(self, sums: list[Array], units: list[Array]) -> Terms:
+        return Terms(self.max_order, self.has_remainder, sums, units)
+
+    def centred(self, parts: Sequence[Array]) -> list[Centred]:
         """Return every other unit without what lower orders explain."""
         return [
-            _Centred(unit, part, reference, self.orthogonal)
+            Centred(unit, part, reference, self.orthogonal)
             for unit, part, reference in zip(self.units, parts, self.references, strict=True)
         ]
 
@@ -306,7 +290,7 @@ class OrdersKernel(Covariance):
         log_weights, of_units, log_strengths = self._split(theta)
         features = prepared.features
         units = [
-            _CentredMatrix(unit, part, its, prepared.n, reference.shares, self.orthogonal)
+            CentredMatrix(unit, part, its, prepared.n, reference.shares, self.orthogonal)
             for unit, part, its, reference in zip(
                 self.units,
                 self._units.split(of_units),
@@ -316,7 +300,7 @@ class OrdersKernel(Covariance):
             )
         ]
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
-        terms = _Terms(self, sums, [unit.matrix for unit in units])
+        terms = self._terms(sums, [unit.matrix for unit in units])
         strengths = self.strengths(theta)
         raw = terms.value(strengths)
         norm = float(np.mean(np.diagonal(raw)))
@@ -347,179 +331,6 @@ class _Prepared:
     features: Array
     units: list[Any]
     n: int
-
-
-class _Terms:
-    """The orders at some pairs of points, and their derivatives.
-
-    Args:
-        kernel: Which orders there are.
-        sums: Sums over the choices: p_1 .. p_Q, and the log product if there is a remainder.
-            They are added to.
-        units: Values of every other unit.
-    """
-
-    def __init__(self, kernel: OrdersKernel, sums: list[Array], units: list[Array]) -> None:
-        self._units = units
-        self._q = kernel.max_order
-        powers = sums[: self._q]
-        for unit in units:
-            power = unit
-            for s, total in enumerate(powers):
-                total += power
-                if s + 1 < len(powers):
-                    power = power * unit
-        self.polynomials = elementary_symmetric(powers)
-        self._of_choices = np.exp(sums[self._q]) if kernel.has_remainder else None
-
-    def _product(self) -> Array:
-        """Return prod_u (1 + k~_u)."""
-        assert self._of_choices is not None
-        product = self._of_choices
-        for unit in self._units:
-            product = product * (1.0 + unit)
-        return product
-
-    def parts(self, strengths: Array) -> list[Array]:
-        """Return what each order contributes, the remainder last."""
-        parts = [s * e for s, e in zip(strengths[:-1], self.polynomials, strict=True)]
-        if self._of_choices is not None:
-            rest = self._product() - _weighted_sum(np.ones(self._q + 1), self.polynomials)
-            parts.append(strengths[-1] * rest)
-        return parts
-
-    def value(self, strengths: Array) -> Array:
-        """Return the sum of all orders."""
-        total = _weighted_sum(strengths[:-1] - strengths[-1], self.polynomials)
-        if self._of_choices is not None:
-            total += strengths[-1] * self._product()
-        return total
-
-    def _by_powers(self, strengths: Array) -> list[Array]:
-        """Return the derivatives in p_1 .. p_Q: d e_q / d p_s = (-1)^(s-1) e_(q-s) / s."""
-        beyond = strengths[:-1] - strengths[-1]
-        return [
-            ((-1.0) ** (s - 1) / s)
-            * _weighted_sum(beyond[s:], self.polynomials[: self._q + 1 - s])
-            for s in range(1, self._q + 1)
-        ]
-
-    def by_sums(self, strengths: Array) -> list[Array]:
-        """Return the derivatives in the sums over the choices."""
-        slopes = self._by_powers(strengths)
-        if self._of_choices is not None:
-            slopes.append(strengths[-1] * self._product())
-        return slopes
-
-    def by_units(self, strengths: Array) -> list[Array]:
-        """Return the derivatives in the values of each unit."""
-        by_powers = self._by_powers(strengths)
-        slopes = []
-        for unit, others in zip(self._units, self._products_of_others(), strict=True):
-            slope = by_powers[0].copy()
-            for s, by_power in enumerate(by_powers[1:], start=1):
-                slope += (s + 1) * by_power * unit**s
-            if others is not None:
-                slope += strengths[-1] * others
-            slopes.append(slope)
-        return slopes
-
-    def _products_of_others(self) -> list[Array] | list[None]:
-        """Return prod_{v != u} (1 + k~_v) for each unit u, by products from both ends."""
-        if self._of_choices is None:
-            return [None] * len(self._units)
-        before = [self._of_choices]
-        for unit in self._units[:-1]:
-            before.append(before[-1] * (1.0 + unit))
-        products, after = [], np.ones_like(self._of_choices)
-        for unit, product in zip(self._units[::-1], before[::-1], strict=False):
-            products.append(product * after)
-            after = after * (1.0 + unit)
-        return products[::-1]
-
-
-class _CentredMatrix:
-    """The kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
-
-    The unit's own matrix covers the observations and, after them, the reference points.
-    """
-
-    def __init__(
-        self, unit: Covariance, part: Array, prepared: Any, n: int, shares: Array, centre: bool
-    ) -> None:
-        full, self._pullback = unit.matrix_and_pullback(part, prepared)
-        self._n, self._shares, self._centre = n, shares, centre
-        self._full_shape = full.shape
-        if not centre:
-            self.matrix = full[:n, :n]
-            return
-        self._m = full[:n, n:] @ shares  # (n,)
-        self._mean = float(shares @ full[n:, n:] @ shares)
-        self.matrix = full[:n, :n] / self._mean - np.outer(self._m, self._m) / self._mean**2
-        self._own = full[:n, :n]
-
-    def pullback(self, by_matrix: Array) -> Array:
-        """Return the derivative in the unit's hyperparameters."""
-        n, shares = self._n, self._shares
-        by_full = np.zeros(self._full_shape)
-        if not self._centre:
-            by_full[:n, :n] = by_matrix
-            return self._pullback(by_full)
-        mean, m = self._mean, self._m
-        by_full[:n, :n] = by_matrix / mean
-        by_m = -(by_matrix + by_matrix.T) @ m / mean**2
-        by_mean = (
-            -float(np.vdot(by_matrix, self._own)) / mean**2
-            + 2.0 * float(m @ by_matrix @ m) / mean**3
-        )
-        # Half above and half below the diagonal: pullbacks take symmetric arguments.
-        by_full[:n, n:] = 0.5 * np.outer(by_m, shares)
-        by_full[n:, :n] = by_full[:n, n:].T
-        by_full[n:, n:] = by_mean * np.outer(shares, shares)
-        return self._pullback(by_full)
-
-
-class _Centred:
-    """One unit without what lower orders explain, hyperparameters given.
-
-    With m the mean covariance of a point with the reference points and M the mean of that,
-    k~ = k / M - m m' / M^2. A unit that is not to be centred has m = 0 and M = 1.
-    """
-
-    def __init__(self, unit: Covariance, part: Array, reference: Reference, centre: bool) -> None:
-        self._centre = centre
-        self._shares = reference.shares
-        self._at_reference = unit.given(part, reference.points)
-        self.mean = 1.0
-        means = self.means(reference.points)
-        if centre:
-            self.mean = float(reference.shares @ means)
-        self.own_at_reference = self.own(self._at_reference.diagonal(reference.points), means)
-
-    def means(self, points: Array) -> Array:
-        """Return m (k,) of points (k, d)."""
-        if not self._centre:
-            return np.zeros(len(points))
-        means: Array = self._at_reference(points) @ self._shares
-        return means
-
-    def mean_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
-        """Return m of a point (d,) and its slopes (c,) in some columns."""
-        if not self._centre:
-            return 0.0, np.zeros(len(columns))
-        covariances, slopes = self._at_reference.slopes(point, columns)
-        return float(covariances @ self._shares), slopes.T @ self._shares
-
-    def own(self, own: Array, means: Array) -> Array:
-        """Return k~(x, x) from k(x, x) and m, arrays (k,) both."""
-        centred: Array = own / self.mean - means**2 / self.mean**2
-        return centred
-
-    def cross(self, covariances: Array, means: Array, observed_means: Array) -> Array:
-        """Return k~ (k, n) from k (k, n), m (k,) and m' (n,)."""
-        if not self._centre:
-            return covariances
-        return covariances / self.mean - np.outer(means, observed_means) / self.mean**2
 
 
 class _OrdersCross(Cross):
@@ -563,7 +374,7 @@ class _OrdersCross(Cross):
             centred.cross(cross(points), mean, observed)
             for (cross, centred, observed), mean in zip(self._units, means, strict=True)
         ]
-        terms = _Terms(self._kernel, self._choice_sums(points), units)
+        terms = self._kernel._terms(self._choice_sums(points), units)
         return terms.value(self._strengths) / self._norm
 
     def _diagonal(self, points: Array, means: list[Array]) -> Array:
@@ -572,7 +383,7 @@ class _OrdersCross(Cross):
             for (cross, centred, _), mean in zip(self._units, means, strict=True)
         ]
         sums = self._kernel.own_sums(self._log_weights, len(points))
-        return _Terms(self._kernel, sums, units).value(self._strengths) / self._norm
+        return self._kernel._terms(sums, units).value(self._strengths) / self._norm
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
@@ -604,24 +415,12 @@ class _OrdersCross(Cross):
         self, sums: list[Array], values: list[Array], slopes: list[Array], n_columns: int
     ) -> tuple[Array, Array]:
         """Return values (n,) and slopes (n, c) from those of the units."""
-        terms = _Terms(self._kernel, sums, values)
+        terms = self._kernel._terms(sums, values)
         total = terms.value(self._strengths) / self._norm
         slope = np.zeros((len(total), n_columns))
         for by_unit, its_slope in zip(terms.by_units(self._strengths), slopes, strict=True):
             slope += by_unit[:, None] * its_slope
         return total, slope / self._norm
-
-
-def _weighted_sum(coefficients: Array, polynomials: Sequence[Array]) -> Array:
-    """Return sum_q c_q e_q, of which e_0 is one; with few passes over the arrays."""
-    if len(polynomials) == 1:
-        return np.full_like(polynomials[0], coefficients[0])
-    total: Array = coefficients[1] * polynomials[1]
-    total += coefficients[0]
-    for coefficient, polynomial in zip(coefficients[2:], polynomials[2:], strict=True):
-        if coefficient != 0.0:
-            total += coefficient * polynomial
-    return total
 
 
 def _choose(n: int, q: int) -> float:

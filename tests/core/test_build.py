@@ -1,5 +1,7 @@
 """From names and words to kernels, and what is refused on the way."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -128,14 +130,19 @@ def test_what_cannot_be_is_refused_by_name(model, message):
         build(space, **model)
 
 
-def test_group_too_large_to_tell_points_apart_is_refused():
+def test_very_large_group_shapes_the_kernel_alone():
     names = [f"x{i}" for i in range(9)]
     space = Space(tuple(Categorical(name, range(3)) for name in names))
     rotation, swap = [*range(1, 9), 0], [1, 0, *range(2, 9)]
     structure = PermutationInvariant(names, "sum", permutations=[rotation, swap])
+    assert math.factorial(9) > LARGEST_GROUP
     builder = Builder(space, Model(structure=structure))
-    with pytest.raises(ValueError, match=f"at most {LARGEST_GROUP} elements"):
-        builder.symmetry()  # 9! = 362880
+    assert builder.symmetry() is None
+    kernel = builder.kernel()
+    points = space.sample(6, np.random.default_rng(0))
+    matrix = kernel.matrix(kernel.start(2.0), kernel.prepare(points))
+    assert np.linalg.eigvalsh(matrix).min() > -1e-10
+    np.testing.assert_allclose(np.diagonal(matrix), 1.0)
 
 
 def test_sum_over_all_permutations_of_very_many_parameters_is_refused():

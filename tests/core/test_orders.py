@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.core.build import N_NODES, Builder
-from heat_plugins.core.orders import elementary_symmetric
+from heat_plugins.core.order_terms import elementary_symmetric
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.structures import Additive, InteractionOrders, PermutationInvariant

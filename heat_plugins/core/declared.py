@@ -1,0 +1,56 @@
+"""What is declared about the choices of a parameter, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.choices import ListedValues
+from heat_plugins.space import Array
+
+__all__ = ["kind_of", "places_of", "positions_of"]
+
+Indices = NDArray[np.int64]
+
+
+def kind_of(parameter: Any) -> Any:
+    """Return what two parameters must share to be interchangeable."""
+    if isinstance(parameter, ListedValues):
+        return [*parameter.choices]
+    return type(parameter).__name__, parameter.low, parameter.high, parameter.step, parameter.log
+
+
+def positions_of(parameter: ListedValues, order: Sequence[Any]) -> Indices:
+    """Return the codes of choices in their order."""
+    positions = [int(parameter.encode(choice)) for choice in order]
+    if sorted(positions) != list(range(len(parameter.choices))):
+        raise ValueError(
+            f"order of {parameter.name!r} must hold each of {parameter.choices!r} once, "
+            f"got {tuple(order)!r}"
+        )
+    return np.array(positions, dtype=np.int64)
+
+
+def places_of(parameter: ListedValues, scale: str) -> Array:
+    """Return the places (g,) in [0, 1] of choices that are numbers."""
+    try:
+        values = np.array([float(choice) for choice in parameter.choices])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"choices of the quantitative parameter {parameter.name!r} must be numbers, "
+            f"got {parameter.choices!r}"
+        ) from None
+    if not np.all(np.isfinite(values)) or (scale == "log" and np.any(values <= 0.0)):
+        wanted = "positive" if scale == "log" else "finite"
+        raise ValueError(
+            f"choices of the quantitative parameter {parameter.name!r} must be {wanted} "
+            f"numbers, got {parameter.choices!r}"
+        )
+    if scale == "log":
+        values = np.log(values)
+    span = values.max() - values.min()
+    places: Array = (values - values.min()) / (span if span > 0.0 else 1.0)
+    return places

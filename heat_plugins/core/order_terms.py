@@ -1,0 +1,131 @@
+"""The orders of an additive kernel at some pairs of points, from sums over its units.
+
+Notation as in ``orders.py``: power sums p_s, elementary symmetric polynomials e_q, strengths
+(Q + 2,) of the constant, the orders and the remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from heat_plugins.space import Array
+
+__all__ = ["Terms", "elementary_symmetric", "weighted_sum"]
+
+
+def elementary_symmetric(power_sums: Sequence[Array]) -> list[Array]:
+    """Return e_0 .. e_Q from p_1 .. p_Q (Newton and Girard)."""
+    polynomials: list[Array] = [np.ones_like(power_sums[0]), power_sums[0]]
+    for q in range(2, len(power_sums) + 1):
+        total = polynomials[q - 1] * power_sums[0]
+        for s in range(2, q + 1):
+            term = polynomials[q - s] * power_sums[s - 1] if s < q else power_sums[q - 1]
+            total = np.subtract(total, term, out=total) if s % 2 == 0 else total + term
+        total /= q
+        polynomials.append(total)
+    return polynomials
+
+
+def weighted_sum(coefficients: Array, polynomials: Sequence[Array]) -> Array:
+    """Return sum_q c_q e_q, of which e_0 is one; with few passes over the arrays."""
+    if len(polynomials) == 1:
+        return np.full_like(polynomials[0], coefficients[0])
+    total: Array = coefficients[1] * polynomials[1]
+    total += coefficients[0]
+    for coefficient, polynomial in zip(coefficients[2:], polynomials[2:], strict=True):
+        if coefficient != 0.0:
+            total += coefficient * polynomial
+    return total
+
+
+class Terms:
+    """The orders at some pairs of points, and their derivatives.
+
+    Args:
+        max_order: Q.
+        has_remainder: Whether orders beyond Q have a strength.
+        sums: Sums over the choices: p_1 .. p_Q, and the log product if there is a remainder.
+            They are added to.
+        units: Values of every other unit.
+    """
+
+    def __init__(
+        self, max_order: int, has_remainder: bool, sums: list[Array], units: list[Array]
+    ) -> None:
+        self._units = units
+        self._q = max_order
+        powers = sums[: self._q]
+        for unit in units:
+            power = unit
+            for s, total in enumerate(powers):
+                total += power
+                if s + 1 < len(powers):
+                    power = power * unit
+        self.polynomials = elementary_symmetric(powers)
+        self._of_choices = np.exp(sums[self._q]) if has_remainder else None
+
+    def _product(self) -> Array:
+        """Return prod_u (1 + k~_u)."""
+        assert self._of_choices is not None
+        product = self._of_choices
+        for unit in self._units:
+            product = product * (1.0 + unit)
+        return product
+
+    def parts(self, strengths: Array) -> list[Array]:
+        """Return what each order contributes, the remainder last."""
+        parts = [s * e for s, e in zip(strengths[:-1], self.polynomials, strict=True)]
+        if self._of_choices is not None:
+            rest = self._product() - weighted_sum(np.ones(self._q + 1), self.polynomials)
+            parts.append(strengths[-1] * rest)
+        return parts
+
+    def value(self, strengths: Array) -> Array:
+        """Return the sum of all orders."""
+        total = weighted_sum(strengths[:-1] - strengths[-1], self.polynomials)
+        if self._of_choices is not None:
+            total += strengths[-1] * self._product()
+        return total
+
+    def _by_powers(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in p_1 .. p_Q: d e_q / d p_s = (-1)^(s-1) e_(q-s) / s."""
+        beyond = strengths[:-1] - strengths[-1]
+        return [
+            ((-1.0) ** (s - 1) / s) * weighted_sum(beyond[s:], self.polynomials[: self._q + 1 - s])
+            for s in range(1, self._q + 1)
+        ]
+
+    def by_sums(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in the sums over the choices."""
+        slopes = self._by_powers(strengths)
+        if self._of_choices is not None:
+            slopes.append(strengths[-1] * self._product())
+        return slopes
+
+    def by_units(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in the values of each unit."""
+        by_powers = self._by_powers(strengths)
+        slopes = []
+        for unit, others in zip(self._units, self._products_of_others(), strict=True):
+            slope = by_powers[0].copy()
+            for s, by_power in enumerate(by_powers[1:], start=1):
+                slope += (s + 1) * by_power * unit**s
+            if others is not None:
+                slope += strengths[-1] * others
+            slopes.append(slope)
+        return slopes
+
+    def _products_of_others(self) -> list[Array] | list[None]:
+        """Return prod_{v != u} (1 + k~_v) for each unit u, by products from both ends."""
+        if self._of_choices is None:
+            return [None] * len(self._units)
+        before = [self._of_choices]
+        for unit in self._units[:-1]:
+            before.append(before[-1] * (1.0 + unit))
+        products, after = [], np.ones_like(self._of_choices)
+        for unit, product in zip(self._units[::-1], before[::-1], strict=False):
+            products.append(product * after)
+            after = after * (1.0 + unit)
+        return products[::-1]
