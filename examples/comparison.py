@@ -67,12 +67,12 @@ def print_table(results: dict[str, Result], at: tuple[int, ...]) -> None:
     trials = next(iter(results.values())).best_so_far.shape[1]
     checkpoints = sorted({min(n, trials) for n in (*at, trials)})
     width = max(len(name) for name in results) + 2
-    print(f"{'':{width}s}" + "".join(f"{f'{n} trials':>26s}" for n in checkpoints) + "  s/study")
+    print(f"{'':{width}s}" + "".join(f"{f'{n} trials':>28s}" for n in checkpoints) + "  s/study")
     for name, result in results.items():
         cells = ""
         for n in checkpoints:
-            best = result.best_so_far[:, n - 1]
-            cells += f"{f'{best.mean():.4g} ({best.min():.4g} to {best.max():.4g})':>26s}"
+            best = np.round(result.best_so_far[:, n - 1], 10)  # 4e-16 is zero to people
+            cells += f"{f'{best.mean():.4g} ({best.min():.4g} to {best.max():.4g})':>28s}"
         print(f"{name:{width}s}{cells}  {result.seconds:7.1f}")
 
 

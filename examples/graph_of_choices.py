@@ -5,7 +5,7 @@ of four vans. They are categorical parameters, but their choices have neighbours
 is next to 0, sizes are in order, and cities lie along roads. ``graphs`` and ``order`` say so,
 and every trial then tells something about the neighbours of what was tried.
 
-    python examples/graph_of_choices.py [--trials 80]
+    python examples/graph_of_choices.py [--trials 45]
 """
 
 import numpy as np
@@ -73,7 +73,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def main() -> None:
-    arguments = parse_arguments(__doc__, 80, 3, "graph_of_choices.png")
+    arguments = parse_arguments(__doc__, 45, 4, "graph_of_choices.png")
     graphs = dict.fromkeys(hour_names, "cycle") | dict.fromkeys(city_names, road_map())
     order = dict.fromkeys(size_names, SIZES)
     samplers = {
@@ -85,7 +85,7 @@ def main() -> None:
     }
     results = compare(objective, samplers, arguments.trials, arguments.repeats)
     print("\ncost of the best plan, smaller is better, best 0")
-    print_table(results, at=(20, 40))
+    print_table(results, at=(20, 30))
 
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     draw(axes, results, 0.0, "Six tours and four vans: choices with neighbours")
