@@ -50,23 +50,26 @@ class CentredMatrix:
             return
         self._m = full[:n, n:] @ shares  # (n,)
         self._mean = float(shares @ full[n:, n:] @ shares)
-        self.matrix = full[:n, :n] / self._mean - np.outer(self._m, self._m) / self._mean**2
         self._own = full[:n, :n]
+        relative = self._m / self._mean
+        self.matrix = self._own / self._mean
+        self.matrix -= np.outer(relative, relative)
 
     def pullback(self, by_matrix: Array) -> Array:
-        """Return the derivative in the unit's hyperparameters."""
+        """Return the derivative in the unit's hyperparameters; the argument is symmetric."""
         n, shares = self._n, self._shares
         by_full = np.zeros(self._full_shape)
         if not self._centre:
             by_full[:n, :n] = by_matrix
             return self._pullback(by_full)
         mean, m = self._mean, self._m
-        by_full[:n, :n] = by_matrix / mean
-        by_m = -(by_matrix + by_matrix.T) @ m / mean**2
+        np.divide(by_matrix, mean, out=by_full[:n, :n])
+        by_m = by_matrix @ m
         by_mean = (
-            -float(np.vdot(by_matrix, self._own)) / mean**2
-            + 2.0 * float(m @ by_matrix @ m) / mean**3
+            -float(np.einsum("ij,ij->", by_matrix, self._own)) / mean**2
+            + 2.0 * float(m @ by_m) / mean**3
         )
+        by_m *= -2.0 / mean**2
         # Half above and half below the diagonal: pullbacks take symmetric arguments.
         by_full[:n, n:] = 0.5 * np.outer(by_m, shares)
         by_full[n:, :n] = by_full[:n, n:].T

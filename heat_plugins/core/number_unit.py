@@ -54,7 +54,7 @@ class NumberUnit(Covariance):
         kernel = np.exp(exponent)
 
         def pullback(by_kernel: Array) -> Array:
-            return np.array([np.vdot(by_kernel * kernel, exponent)])
+            return np.array([np.einsum("ij,ij,ij->", by_kernel, kernel, exponent)])
 
         return kernel, pullback
 

@@ -7,6 +7,7 @@ Notation as in ``orders.py``: power sums p_s, elementary symmetric polynomials e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -66,19 +67,25 @@ class Terms:
         self.polynomials = elementary_symmetric(powers)
         self._of_choices = np.exp(sums[self._q]) if has_remainder else None
 
+    @cached_property
+    def _factors(self) -> list[Array]:
+        """1 + k~_u of every unit."""
+        return [1.0 + unit for unit in self._units]
+
+    @cached_property
     def _product(self) -> Array:
-        """Return prod_u (1 + k~_u)."""
+        """prod_u (1 + k~_u)."""
         assert self._of_choices is not None
-        product = self._of_choices
-        for unit in self._units:
-            product = product * (1.0 + unit)
+        product = self._of_choices.copy()
+        for factor in self._factors:
+            product *= factor
         return product
 
     def parts(self, strengths: Array) -> list[Array]:
         """Return what each order contributes, the remainder last."""
         parts = [s * e for s, e in zip(strengths[:-1], self.polynomials, strict=True)]
         if self._of_choices is not None:
-            rest = self._product() - weighted_sum(np.ones(self._q + 1), self.polynomials)
+            rest = self._product - weighted_sum(np.ones(self._q + 1), self.polynomials)
             parts.append(strengths[-1] * rest)
         return parts
 
@@ -86,7 +93,7 @@ class Terms:
         """Return the sum of all orders."""
         total = weighted_sum(strengths[:-1] - strengths[-1], self.polynomials)
         if self._of_choices is not None:
-            total += strengths[-1] * self._product()
+            total += strengths[-1] * self._product
         return total
 
     def _by_powers(self, strengths: Array) -> list[Array]:
@@ -101,7 +108,7 @@ class Terms:
         """Return the derivatives in the sums over the choices."""
         slopes = self._by_powers(strengths)
         if self._of_choices is not None:
-            slopes.append(strengths[-1] * self._product())
+            slopes.append(strengths[-1] * self._product)
         return slopes
 
     def by_units(self, strengths: Array) -> list[Array]:
@@ -122,10 +129,10 @@ class Terms:
         if self._of_choices is None:
             return [None] * len(self._units)
         before = [self._of_choices]
-        for unit in self._units[:-1]:
-            before.append(before[-1] * (1.0 + unit))
+        for factor in self._factors[:-1]:
+            before.append(before[-1] * factor)
         products, after = [], np.ones_like(self._of_choices)
-        for unit, product in zip(self._units[::-1], before[::-1], strict=False):
+        for factor, product in zip(self._factors[::-1], before[::-1], strict=False):
             products.append(product * after)
-            after = after * (1.0 + unit)
+            after *= factor
         return products[::-1]
