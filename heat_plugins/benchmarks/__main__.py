@@ -70,6 +70,8 @@ def _kernels(arguments: argparse.Namespace) -> None:
 
     print("\nCPU seconds a suggestion after 200 trials of 25 x 5, by kernel and structure")
     _table(_logged(kernel_speed.structures_against_default(), arguments.log))
+    print("\nThe same with numbers: 10 x 5 choices and 5 floats")
+    _table(_logged(kernel_speed.structures_with_numbers(), arguments.log))
     print("\nThe likelihood and its gradient at 200 points: closed form, eigenvectors")
     _table(_logged(kernel_speed.closed_form_against_eigenvectors(), arguments.log))
 

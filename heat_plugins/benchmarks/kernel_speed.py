@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
+from optuna.trial import create_trial
 
 from heat_plugins.benchmarks.problems import Codes, Problem, labs, pest_control
 from heat_plugins.benchmarks.studies import continue_study, distributions_of, new_study
@@ -27,10 +30,14 @@ from heat_plugins.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["closed_form_against_eigenvectors", "structures_against_default"]
+__all__ = [
+    "closed_form_against_eigenvectors",
+    "structures_against_default",
+    "structures_with_numbers",
+]
 
 N_TRIALS = 200
-N_MEASURED = 8  # one full cycle of cold and warm fits at 200 trials
+N_MEASURED = 16  # one full cycle of cold and warm fits at 200 trials
 SLOW = ("ssk", "sum over permutations")  # named without a bar, and measured less often
 
 
@@ -77,6 +84,62 @@ def structures_against_default() -> Iterator[dict[str, float | str]]:
             "ratio_to_default": seconds / default,
             "bar": "none" if name in SLOW else "3",
         }
+
+
+def structures_with_numbers() -> Iterator[dict[str, float | str]]:
+    """Yield the same for the structures that combine choices and numbers."""
+    for name, arguments in _CASES_WITH_NUMBERS.items():
+        default = _seconds_with_numbers({})
+        seconds = _seconds_with_numbers(arguments)
+        yield {
+            "kernel_or_structure": name,
+            "seconds": seconds,
+            "ratio_to_default": seconds / default,
+            "bar": "3",
+        }
+
+
+_CASES_WITH_NUMBERS: dict[str, dict[str, Any]] = {
+    "heat (default)": {},
+    "sum of choices and numbers": {"mixing": "sum"},
+    "mixture of both": {"mixing": "mixture"},
+    "additive": {"structure": Additive()},
+    "interactions of 2": {"structure": InteractionOrders(2)},
+    "interactions of 3": {"structure": InteractionOrders(3)},
+    "random decomposition": {"structure": RandomDecomposition()},
+    "auto": {"structure": "auto"},
+}
+_WITH_NUMBERS: dict[str, BaseDistribution] = {
+    **{f"c{i}": CategoricalDistribution(tuple(range(5))) for i in range(10)},
+    **{f"x{i}": FloatDistribution(0.0, 1.0) for i in range(5)},
+}
+
+
+def _with_numbers(params: dict[str, Any]) -> float:
+    """Return effects of choices and numbers, each number's optimum moved by a choice."""
+    values = [params[name] for name in _WITH_NUMBERS]
+    codes, numbers = np.array(values[:10], dtype=float), np.array(values[10:])
+    return float(np.sin(1.0 + 2.0 * codes).sum() + np.square(numbers - codes[:5] / 5.0).sum())
+
+
+def _seconds_with_numbers(arguments: dict[str, Any]) -> float:
+    """Return the mean CPU seconds of suggestions at 10 x 5 choices and 5 floats."""
+    sampler = HeatSampler(seed=1, deterministic_objective=True, **arguments)
+    study = optuna.create_study(sampler=sampler)
+    rng = np.random.default_rng(0)
+    for _ in range(N_TRIALS):
+        params: dict[str, Any] = {f"c{i}": int(rng.integers(5)) for i in range(10)}
+        params |= {f"x{i}": float(rng.random()) for i in range(5)}
+        study.add_trial(
+            create_trial(params=params, distributions=_WITH_NUMBERS, value=_with_numbers(params))
+        )
+    seconds = []
+    for _ in range(1 + N_MEASURED):
+        start = time.process_time()
+        trial = study.ask(_WITH_NUMBERS)
+        seconds.append(time.process_time() - start)
+        study.tell(trial, _with_numbers(trial.params))
+    return float(np.mean(seconds[1:]))
 
 
 def _seconds(

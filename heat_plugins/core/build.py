@@ -401,7 +401,10 @@ class Builder:
         single = np.intersect1d(columns, self._single)
         unordered = self._is_unordered(single)
         choices = single[unordered]
-        others = [(self._single_unit(int(c)), np.array([c])) for c in single[~unordered]]
+        # Numbers first, as the kernel wants them.
+        rest = single[~unordered]
+        rest = rest[np.argsort(self.space.is_discrete[rest], kind="stable")]
+        others = [(self._single_unit(int(c)), np.array([c])) for c in rest]
         units = [*others, *self._group_units(columns)]
         return OrdersKernel(
             FeatureMap([Columns(self.space, choices)]),

@@ -70,6 +70,12 @@ class Cross(ABC):
         diagonal = self.diagonal(_around(point, columns))
         return float(diagonal[0]), _central_differences(diagonal[:, None])[0]
 
+    def slopes_with_own(
+        self, point: Array, columns: Indices
+    ) -> tuple[Array, Array, float, Array]:
+        """Return both: :meth:`slopes`, then :meth:`own_slopes`."""
+        return *self.slopes(point, columns), *self.own_slopes(point, columns)
+
 
 def _around(point: Array, columns: Indices) -> Array:
     """Return the point (d,), then points a step above and a step below it in each column."""

@@ -96,6 +96,17 @@ class Terms:
             total += strengths[-1] * self._product
         return total
 
+    def by_log_strengths(self, strengths: Array, by_value: Array) -> Array:
+        """Return the derivatives in the log strengths of the orders and the remainder."""
+        slopes = [
+            strength * np.vdot(by_value, polynomial)
+            for strength, polynomial in zip(strengths[1:-1], self.polynomials[1:], strict=True)
+        ]
+        if self._of_choices is not None:
+            of_orders = by_value.sum() + sum(np.vdot(by_value, e) for e in self.polynomials[1:])
+            slopes.append(strengths[-1] * (np.vdot(by_value, self._product) - of_orders))
+        return np.array(slopes)
+
     def _by_powers(self, strengths: Array) -> list[Array]:
         """Return the derivatives in p_1 .. p_Q: d e_q / d p_s = (-1)^(s-1) e_(q-s) / s."""
         beyond = strengths[:-1] - strengths[-1]
@@ -113,26 +124,32 @@ class Terms:
 
     def by_units(self, strengths: Array) -> list[Array]:
         """Return the derivatives in the values of each unit."""
-        by_powers = self._by_powers(strengths)
-        slopes = []
-        for unit, others in zip(self._units, self._products_of_others(), strict=True):
-            slope = by_powers[0].copy()
-            for s, by_power in enumerate(by_powers[1:], start=1):
-                slope += (s + 1) * by_power * unit**s
-            if others is not None:
-                slope += strengths[-1] * others
-            slopes.append(slope)
+        first, *higher = self._by_powers(strengths)
+        coefficients = [(s + 2) * by_power for s, by_power in enumerate(higher)]
+        slopes = self._products_of_others(strengths[-1])
+        for unit, slope in zip(self._units, slopes, strict=True):
+            slope += first
+            if coefficients:
+                # k (c_2 + k (c_3 + ...)), without a power of k
+                polynomial = coefficients[-1] * unit
+                for coefficient in coefficients[-2::-1]:
+                    polynomial += coefficient
+                    polynomial *= unit
+                slope += polynomial
         return slopes
 
-    def _products_of_others(self) -> list[Array] | list[None]:
-        """Return prod_{v != u} (1 + k~_v) for each unit u, by products from both ends."""
+    def _products_of_others(self, strength: float) -> list[Array]:
+        """Return the strength times prod_{v != u} (1 + k~_v), for each unit u; or zeros.
+
+        By products from both ends: no factor is divided out, for it may be zero.
+        """
         if self._of_choices is None:
-            return [None] * len(self._units)
-        before = [self._of_choices]
+            return [np.zeros_like(unit) for unit in self._units]
+        products = [strength * self._of_choices] if self._units else []
         for factor in self._factors[:-1]:
-            before.append(before[-1] * factor)
-        products, after = [], np.ones_like(self._of_choices)
-        for factor, product in zip(self._factors[::-1], before[::-1], strict=False):
-            products.append(product * after)
+            products.append(products[-1] * factor)
+        after = np.ones_like(self._of_choices)
+        for factor, product in zip(self._factors[::-1], products[::-1], strict=False):
+            product *= after
             after *= factor
-        return products[::-1]
+        return products

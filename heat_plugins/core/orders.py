@@ -34,15 +34,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.core.centred import Centred, CentredMatrix, Reference
+from heat_plugins.core.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, normal_prior
 from heat_plugins.core.distance_kernel import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.core.features import FeatureMap
+from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.order_terms import Terms
 from heat_plugins.core.units import Units
 from heat_plugins.space import Array
@@ -62,7 +64,7 @@ class OrdersKernel(Covariance):
     Args:
         choices: Features of the unordered choices, one weight each.
         n_choices: (C,) their numbers of choices.
-        units: Every other unit, as a kernel of its own.
+        units: Every other unit, as a kernel of its own, numbers first.
         references: For orthogonal kernels, what "all values alike" means for each of them.
         max_order: Q, how many units can act together.
         orthogonal: Whether an order leaves out what lower orders explain.
@@ -80,12 +82,21 @@ class OrdersKernel(Covariance):
         remainder: bool = False,
     ) -> None:
         """Lay out the hyperparameters: log weights of choices, level, units, strengths."""
+        if units:
+            # An evaluation costs several times one of the product; the last step brings least.
+            self.warm_steps = 3
         self.choices = choices
         self.n_choices = n_choices
         self._units = Units(units)
-        self.units = self._units.units
-        self.references = tuple(references)
         self.orthogonal = orthogonal
+        # Numbers are found all at once, every other unit by itself.
+        columns = [unit.column for unit in units if isinstance(unit, NumberUnit)]
+        c = len(columns)
+        self.numbers = CentredNumbers(
+            np.array(columns, dtype=np.int64), references[:c], self.orthogonal
+        )
+        self.units, self.references = self._units.units[c:], tuple(references[c:])
+        assert not any(isinstance(unit, NumberUnit) for unit in self.units)
         self._n_units = len(n_choices) + len(units)
         self.max_order = min(max_order, self._n_units)
         self.has_remainder = remainder and orthogonal and self.max_order < self._n_units
@@ -112,6 +123,12 @@ class OrdersKernel(Covariance):
         """Return log weights of choices, level and hyperparameters of units, log strengths."""
         c, end = len(self.n_choices), len(theta) - len(self._centres)
         return theta[:c], theta[c:end], theta[end:]
+
+    def split_units(self, of_units: Array) -> tuple[Array, list[Array]]:
+        """Return log weights (c,) of numbers, and the hyperparameters of every other unit."""
+        parts = self._units.split(of_units)
+        c = len(self.numbers.columns)
+        return of_units[1 : 1 + c], parts[c:]
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``, and the expected strengths."""
@@ -154,11 +171,11 @@ class OrdersKernel(Covariance):
         With a remainder (Q + 2,), its share last.
         """
         log_weights, of_units, _ = self._split(theta)
-        own = [
+        of_numbers, parts = self.split_units(of_units)
+        own = [np.array([variance]) for variance in self.numbers.mean_variances(of_numbers)]
+        own += [
             np.array([float(reference.shares @ centred.own_at_reference)])
-            for centred, reference in zip(
-                self.centred(self._units.split(of_units)), self.references, strict=True
-            )
+            for centred, reference in zip(self.centred(parts), self.references, strict=True)
         ]
         terms = self._terms(self.own_sums(log_weights, 1), own)
         variances = np.array([float(part[0]) for part in terms.parts(self.strengths(theta))])
@@ -169,7 +186,7 @@ class OrdersKernel(Covariance):
         return Terms(self.max_order, self.has_remainder, sums, units)
 
     def centred(self, parts: Sequence[Array]) -> list[Centred]:
-        """Return every other unit without what lower orders explain."""
+        """Return the units that are no numbers without what lower orders explain."""
         return [
             Centred(unit, part, reference, self.orthogonal)
             for unit, part, reference in zip(self.units, parts, self.references, strict=True)
@@ -274,6 +291,7 @@ class OrdersKernel(Covariance):
         """Return features of the choices, and what the units prepare."""
         return _Prepared(
             self.choices(points),
+            self.numbers.prepare(points),
             [
                 unit.prepare(np.concatenate([points, reference.points]))
                 for unit, reference in zip(self.units, self.references, strict=True)
@@ -288,19 +306,17 @@ class OrdersKernel(Covariance):
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
         log_weights, of_units, log_strengths = self._split(theta)
+        of_numbers, parts = self.split_units(of_units)
         features = prepared.features
+        numbers, numbers_pullback = self.numbers.matrices(of_numbers, prepared.numbers)
         units = [
             CentredMatrix(unit, part, its, prepared.n, reference.shares, self.orthogonal)
             for unit, part, its, reference in zip(
-                self.units,
-                self._units.split(of_units),
-                prepared.units,
-                self.references,
-                strict=True,
+                self.units, parts, prepared.units, self.references, strict=True
             )
         ]
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
-        terms = self._terms(sums, [unit.matrix for unit in units])
+        terms = self._terms(sums, [*numbers, *[unit.matrix for unit in units]])
         strengths = self.strengths(theta)
         raw = terms.value(strengths)
         norm = float(np.mean(np.diagonal(raw)))
@@ -312,12 +328,14 @@ class OrdersKernel(Covariance):
             by_raw.flat[:: len(raw) + 1] -= share
             by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
             by_weights = self._choice_pullback(log_weights, features, by_sums)
-            by_units = [np.zeros(1)]  # the level has a prior only
-            for unit, slope in zip(units, terms.by_units(strengths), strict=True):
-                by_units.append(unit.pullback(by_raw * slope))
-            parts = terms.parts(strengths)
-            by_strengths = [float(np.vdot(by_raw, part)) for part in parts[1:]]
-            return np.concatenate([by_weights, *by_units, by_strengths[: len(log_strengths)]])
+            by_values = [by_raw * slope for slope in terms.by_units(strengths)]
+            by_parts = [np.zeros(1)]  # the level has a prior only
+            if len(numbers):
+                by_parts.append(numbers_pullback(np.array(by_values[: len(numbers)])))
+            for unit, by_value in zip(units, by_values[len(numbers) :], strict=True):
+                by_parts.append(unit.pullback(by_value))
+            by_strengths = terms.by_log_strengths(strengths, by_raw)[: len(log_strengths)]
+            return np.concatenate([by_weights, *by_parts, by_strengths])
 
         return raw / norm, pullback
 
@@ -329,6 +347,7 @@ class OrdersKernel(Covariance):
 @dataclass(frozen=True, eq=False)
 class _Prepared:
     features: Array
+    numbers: PreparedNumbers
     units: list[Any]
     n: int
 
@@ -341,12 +360,14 @@ class _OrdersCross(Cross):
         self._log_weights, of_units, _ = kernel._split(theta)
         self._strengths = kernel.strengths(theta)
         self._choices = kernel.weighted_choices(self._log_weights, kernel.choices(points))
-        parts = kernel._units.split(of_units)
+        of_numbers, parts = kernel.split_units(of_units)
+        self._numbers = kernel.numbers.given(of_numbers, points)
         self._units = [
             (unit.given(part, points), centred, centred.means(points))
             for unit, part, centred in zip(kernel.units, parts, kernel.centred(parts), strict=True)
         ]
-        self.has_unit_diagonal = not (kernel.orthogonal and self._units)
+        has_units = len(of_numbers) > 0 or len(parts) > 0
+        self.has_unit_diagonal = not (kernel.orthogonal and has_units)
         self._norm = 1.0
         self._norm = float(np.mean(self.diagonal(points)))
 
@@ -363,64 +384,89 @@ class _OrdersCross(Cross):
         means = self._means(points)
         return self._covariances(points, means), self._diagonal(points, means)
 
-    def _means(self, points: Array) -> list[Array]:
-        return [centred.means(points) for _, centred, _ in self._units]
+    def _means(self, points: Array) -> _Means:
+        return _Means(
+            *self._numbers.means_and_places(points),
+            [centred.means(points) for _, centred, _ in self._units],
+        )
 
     def _choice_sums(self, points: Array) -> list[Array]:
         return self._kernel.choice_sums(self._kernel.choices(points), self._choices)
 
-    def _covariances(self, points: Array, means: list[Array]) -> Array:
+    def _covariances(self, points: Array, means: _Means) -> Array:
         units = [
             centred.cross(cross(points), mean, observed)
-            for (cross, centred, observed), mean in zip(self._units, means, strict=True)
+            for (cross, centred, observed), mean in zip(self._units, means.units, strict=True)
         ]
-        terms = self._kernel._terms(self._choice_sums(points), units)
+        numbers = self._numbers.covariances(means.numbers, means.places)
+        terms = self._kernel._terms(self._choice_sums(points), [*numbers, *units])
         return terms.value(self._strengths) / self._norm
 
-    def _diagonal(self, points: Array, means: list[Array]) -> Array:
+    def _diagonal(self, points: Array, means: _Means) -> Array:
         units = [
             centred.own(cross.diagonal(points), mean)
-            for (cross, centred, _), mean in zip(self._units, means, strict=True)
+            for (cross, centred, _), mean in zip(self._units, means.units, strict=True)
         ]
         sums = self._kernel.own_sums(self._log_weights, len(points))
-        return self._kernel._terms(sums, units).value(self._strengths) / self._norm
+        terms = self._kernel._terms(sums, [*self._numbers.own(means.numbers), *units])
+        return terms.value(self._strengths) / self._norm
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
-        values, slopes = [], []
-        for cross, centred, observed in self._units:
-            mean, mean_slope = centred.mean_slopes(point, columns)
-            covariances, by_place = cross.slopes(point, columns)
-            values.append(centred.cross(covariances[None], np.array([mean]), observed)[0])
-            slopes.append(
-                by_place / centred.mean - np.outer(observed, mean_slope) / centred.mean**2
-            )
-        sums = [total[0] for total in self._choice_sums(point[None])]
-        return self._value_and_slopes(sums, values, slopes, len(columns))
+        covariances, slopes, _, _ = self.slopes_with_own(point, columns)
+        return covariances, slopes
 
     def own_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the covariance of a point (d,) with itself, and its slopes (c,)."""
-        values, slopes = [], []
-        for cross, centred, _ in self._units:
-            mean, mean_slope = centred.mean_slopes(point, columns)
-            own, own_slope = cross.own_slopes(point, columns)
-            values.append(centred.own(np.array([own]), np.array([mean])))
-            slope = own_slope / centred.mean - 2.0 * mean * mean_slope / centred.mean**2
-            slopes.append(slope[None])
-        sums = self._kernel.own_sums(self._log_weights, 1)
-        value, slope = self._value_and_slopes(sums, values, slopes, len(columns))
-        return float(value[0]), slope[0]
+        _, _, own, own_slopes = self.slopes_with_own(point, columns)
+        return own, own_slopes
 
-    def _value_and_slopes(
-        self, sums: list[Array], values: list[Array], slopes: list[Array], n_columns: int
-    ) -> tuple[Array, Array]:
-        """Return values (n,) and slopes (n, c) from those of the units."""
-        terms = self._kernel._terms(sums, values)
+    def slopes_with_own(
+        self, point: Array, columns: Indices
+    ) -> tuple[Array, Array, float, Array]:
+        """Return both; the point itself is one more observation, the last."""
+        number_values, number_slopes = self._numbers.slopes_with_own(point)  # (u, n + 1) both
+        units = [_unit_slopes(*unit, point, columns) for unit in self._units]
+        own = self._kernel.own_sums(self._log_weights, 1)
+        sums = [
+            np.append(total[0], own_sum)
+            for total, own_sum in zip(self._choice_sums(point[None]), own, strict=True)
+        ]
+        terms = self._kernel._terms(sums, [*number_values, *[value for value, _ in units]])
         total = terms.value(self._strengths) / self._norm
-        slope = np.zeros((len(total), n_columns))
-        for by_unit, its_slope in zip(terms.by_units(self._strengths), slopes, strict=True):
+        by_units = terms.by_units(self._strengths)
+        slope = np.zeros((len(total), len(columns)))
+        n_numbers = len(number_values)
+        if n_numbers:
+            # A number has a slope in its own column alone.
+            by_numbers = np.array(by_units[:n_numbers]) * number_slopes
+            is_mine = self._kernel.numbers.columns[:, None] == columns  # (u, c)
+            slope += by_numbers.T @ is_mine
+        for by_unit, (_, its_slope) in zip(by_units[n_numbers:], units, strict=True):
             slope += by_unit[:, None] * its_slope
-        return total, slope / self._norm
+        slope /= self._norm
+        return total[:-1], slope[:-1], float(total[-1]), slope[-1]
+
+
+def _unit_slopes(
+    cross: Cross, centred: Centred, observed: Array, point: Array, columns: Indices
+) -> tuple[Array, Array]:
+    """Return k~ (n + 1,) of a point with the observations and itself, slopes (n + 1, c)."""
+    mean, mean_slope = centred.mean_slopes(point, columns)
+    covariances, by_place, own, own_slope = cross.slopes_with_own(point, columns)
+    values = centred.cross(covariances[None], np.array([mean]), observed)[0]
+    slopes = by_place / centred.mean - np.outer(observed, mean_slope) / centred.mean**2
+    own_value = centred.own(np.array([own]), np.array([mean]))
+    centred_own_slope = own_slope / centred.mean - 2.0 * mean * mean_slope / centred.mean**2
+    return np.append(values, own_value), np.concatenate([slopes, centred_own_slope[None]])
+
+
+class _Means(NamedTuple):
+    """Means of points: of numbers (c, k) with their scaled places, of each other unit (k,)."""
+
+    numbers: Array
+    places: Array
+    units: list[Array]
 
 
 def _choose(n: int, q: int) -> float:

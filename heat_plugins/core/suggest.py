@@ -21,6 +21,7 @@ from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
+from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.core.symmetry import Symmetry
@@ -130,6 +131,7 @@ def suggest(
         held: Coordinates that are given, by column; the rest is optimised for them.
         memo: Where to keep the last fit. It saves time and changes nothing else.
     """
+    keep_freed_memory()
     held = held or {}
     memo = FitMemo() if memo is None else memo
     builder = memo.builder_for(space, settings.model)

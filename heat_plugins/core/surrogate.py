@@ -257,13 +257,13 @@ class Surrogate:
         self, point: Array, columns: NDArray[np.int64]
     ) -> tuple[float, float, Array, Array]:
         """Return mean, variance and their derivatives in numeric columns at one point (d,)."""
-        covariance, by_place = self._cross.slopes(point, columns)  # (n + p,), (n + p, c)
-        own, own_slope = self._cross.own_slopes(point, columns)
+        # (n + p,), (n + p, c), one, (c,)
+        covariance, by_place, own, own_slope = self._cross.slopes_with_own(point, columns)
         whitened = covariance @ self._whitener
         mean = covariance[: self._n] @ self._alpha
         mean_gradient = self._alpha @ by_place[: self._n]
         reduction = own - whitened @ whitened
-        explained_slope = 2.0 * (whitened @ (self._whitener.T @ by_place))
+        explained_slope = 2.0 * ((self._whitener @ whitened) @ by_place)
         variance_gradient = self.variance * (own_slope - explained_slope)
         if reduction < 1e-12:
             reduction, variance_gradient = 1e-12, np.zeros(len(columns))

@@ -95,11 +95,11 @@ def test_starts_are_those_of_the_distance_kernel_and_there_is_no_prior():
     assert value == 0.0 and gradient.tolist() == [0.0]
 
 
-def test_numbers_of_added_kernels_are_such_units():
+def test_numbers_of_added_kernels_are_found_together():
     kernel = Builder(SPACE, Model(structure=Additive())).kernel(Additive())
     assert isinstance(kernel, OrdersKernel)
-    assert [type(unit) for unit in kernel.units] == [NumberUnit, NumberUnit]
-    assert [unit.column for unit in kernel.units] == [1, 2]
+    assert kernel.numbers.columns.tolist() == [1, 2]
+    assert kernel.units == ()
 
 
 # --------------------------------------------------------- slopes of kernels of orders
