@@ -82,11 +82,11 @@ class HeatTime(Tie):
         """Return log weights (W,) and their slopes in the level."""
         log_weights, slopes = super().log_weights(level)
         rate = float(np.exp(level))
-        beta = exchange(rate, self._mean) / self._mean
-        by_level = exchange_slope(rate, self._mean) * rate / self._mean
+        beta = float(exchange(rate, self._mean)) / self._mean
+        by_level = float(exchange_slope(rate, self._mean)) * rate / self._mean
         for g in np.unique(self._n_choices[self._n_choices > 1]):
             mine = self._n_choices == g
-            weight = exchange(beta * g, g)
+            weight = float(exchange(beta * g, g))
             log_weights[mine] = np.log(weight)
             slopes[mine] = exchange_slope(beta * g, g) * g * by_level / weight
         return log_weights, slopes
@@ -112,6 +112,10 @@ class DistanceKernel(Covariance):
         """Lay out the hyperparameters: log weights unless tied, the level, the shape."""
         self.feature_map = feature_map
         self.graphs = tuple(graphs)
+        same: dict[int, list[int]] = {}
+        for place, graph in enumerate(graphs):
+            same.setdefault(id(graph.distance), []).append(place)
+        self._same_graphs = [(graphs[places[0]].distance, places) for places in same.values()]
         self.profile: Profile = Exponential() if profile is None else profile
         self.tie = tie
         self.log_scales = np.concatenate([feature_map.log_scales, np.zeros(len(graphs))])
@@ -192,10 +196,13 @@ class DistanceKernel(Covariance):
 
     def _tables(self, weights: Array) -> list[tuple[Array, Array]]:
         """Return distances (g, g) of the choices of each graph, and their slopes."""
-        return [
-            graph.distance.table(weight)
-            for graph, weight in zip(self.graphs, weights[self._n_plain :], strict=True)
-        ]
+        weights = weights[self._n_plain :]
+        tables: list[tuple[Array, Array]] = [(weights, weights)] * len(self.graphs)
+        for distance, places in self._same_graphs:
+            found = zip(*distance.tables(weights[places]), strict=True)
+            for place, table in zip(places, found, strict=True):
+                tables[place] = table
+        return tables
 
     def _distances(
         self, weights: Array, tables: list[tuple[Array, Array]], prepared: _Prepared

@@ -34,14 +34,17 @@ SMALL_WEIGHT = 1e-3  # at which distances grow in proportion to the weight
 SMALLEST_CORRELATION = 1e-12  # below it the sum over eigenvectors is rounding error
 
 
-def exchange(t: float, g: float) -> float:
+def exchange(t: Array | float, g: float) -> Array:
     """Return ln(1 + g / (e^t - 1)), which turns times into rates and rates into times."""
-    return float(np.logaddexp(0.0, np.log(g) - t - np.log(-np.expm1(-t))))
+    times: Array = np.logaddexp(0.0, np.log(g) - t - np.log(-np.expm1(-np.asarray(t))))
+    return times
 
 
-def exchange_slope(t: float, g: float) -> float:
+def exchange_slope(t: Array | float, g: float) -> Array:
     """Return the derivative of :func:`exchange` in t."""
-    return float(-g / (-np.expm1(-t) * (np.expm1(min(t, 500.0)) + g)))
+    t = np.asarray(t)
+    slopes: Array = -g / (-np.expm1(-t) * (np.expm1(np.minimum(t, 500.0)) + g))
+    return slopes
 
 
 class GraphDistance:
@@ -54,28 +57,35 @@ class GraphDistance:
         positive = eigenvalues[eigenvalues > 1e-9 * max(1.0, eigenvalues[-1])]
         self._slowest = float(positive[0]) if len(positive) else 1.0
         self.n_choices = g = len(eigenvalues)
-        slope = self._table(SMALL_WEIGHT)[1]
+        slope = self._tables(np.array([SMALL_WEIGHT]))[1]
         self._scale = float(slope.sum()) / (g * (g - 1))
 
     def table(self, weight: float) -> tuple[Array, Array]:
         """Return distances (g, g) and their derivative in the weight."""
-        distance, slope = self._table(weight / self._scale)
-        return distance, slope / self._scale
+        distances, slopes = self.tables(np.array([weight]))
+        return distances[0], slopes[0]
 
-    def _table(self, weight: float) -> tuple[Array, Array]:
+    def tables(self, weights: Array) -> tuple[Array, Array]:
+        """Return distances (k, g, g) for weights (k,), and their derivatives."""
+        distances, slopes = self._tables(weights / self._scale)
+        return distances, slopes / self._scale
+
+    def _tables(self, weights: Array) -> tuple[Array, Array]:
         g = self.n_choices
-        beta = exchange(weight, g) / self._slowest
-        decay = np.exp(-beta * self._eigenvalues)
+        diagonal = np.arange(g)
+        times = exchange(weights, g) / self._slowest
+        decay = np.exp(-times[:, None] * self._eigenvalues)[:, None, :]  # (k, 1, g)
         heat = (self._vectors * decay) @ self._vectors.T
         cooling = -(self._vectors * (self._eigenvalues * decay)) @ self._vectors.T
-        scale = np.sqrt(np.diagonal(heat))
-        correlation = heat / np.outer(scale, scale)
+        own = heat[:, diagonal, diagonal]  # (k, g)
+        scale = np.sqrt(own)
+        correlation = heat / (scale[:, :, None] * scale[:, None, :])
         inside = correlation > SMALLEST_CORRELATION
-        distance = -np.log(np.where(inside, correlation, SMALLEST_CORRELATION))
-        distance.flat[:: g + 1] = 0.0
-        own = 0.5 * np.diagonal(cooling) / np.diagonal(heat)
+        distances = -np.log(np.where(inside, correlation, SMALLEST_CORRELATION))
+        distances[:, diagonal, diagonal] = 0.0
+        own_slope = 0.5 * cooling[:, diagonal, diagonal] / own
         relative = np.divide(cooling, heat, out=np.zeros_like(heat), where=inside)
-        by_beta = np.where(inside, own[:, None] + own[None, :] - relative, 0.0)
-        by_beta.flat[:: g + 1] = 0.0
-        by_weight = by_beta * (exchange_slope(weight, g) / self._slowest)
-        return np.maximum(distance, 0.0), by_weight
+        by_time = np.where(inside, own_slope[:, :, None] + own_slope[:, None, :] - relative, 0.0)
+        by_time[:, diagonal, diagonal] = 0.0
+        by_weight = by_time * (exchange_slope(weights, g) / self._slowest)[:, None, None]
+        return np.maximum(distances, 0.0), by_weight
