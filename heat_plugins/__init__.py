@@ -3,7 +3,7 @@
 A map of the package:
 
     space       parameters, and the arrays in which the core sees them
-                (choices, numeric: the kinds of parameters)
+                (choices, numeric: the kinds of parameters; conditions: when they exist)
     structures  what a user knows about the objective: symmetries, effects that add up
     model       the kernel of the surrogate and all that is said about it
                 (graphs: which choices are next to each other)
@@ -22,6 +22,7 @@ from heat_plugins._version import __version__
 
 if TYPE_CHECKING:
     from heat_plugins.optuna import HeatSampler
+    from heat_plugins.optuna.importance import HeatImportanceEvaluator
     from heat_plugins.structures import (
         Additive,
         Anchors,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Additive",
     "Anchors",
+    "HeatImportanceEvaluator",
     "HeatSampler",
     "InteractionOrders",
     "PermutationInvariant",
@@ -43,6 +45,7 @@ __all__ = [
 _HOMES = {
     "Additive": "heat_plugins.structures",
     "Anchors": "heat_plugins.structures",
+    "HeatImportanceEvaluator": "heat_plugins.optuna.importance",
     "HeatSampler": "heat_plugins.optuna",
     "InteractionOrders": "heat_plugins.structures",
     "PermutationInvariant": "heat_plugins.structures",

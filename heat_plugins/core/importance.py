@@ -1,0 +1,158 @@
+"""How much each parameter matters: total effects of the surrogate's mean.
+
+Notation
+    ===========  =====================================================================
+    m            the mean of the surrogate, a function on the space
+    V            the variance of m over the space, all values alike
+    T_i          total effect of parameter i: E[Var(m | all parameters but i)] / V
+    background   (B, d) points that stand for "the other parameters being anything"
+    ===========  =====================================================================
+
+T_i is the share of V in which parameter i takes part, by itself or with others (the total
+index of Sobol and of Homma and Saltelli). It is zero only for a parameter that does nothing;
+without interactions the T_i add up to one, with interactions to more, as what two parameters
+do together is counted for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import qmc
+
+from heat_plugins.core.build import Builder
+from heat_plugins.core.learn import CANDIDATES
+from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.model import Model
+from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
+
+__all__ = ["fit_everywhere", "importances", "scaled", "total_effects"]
+
+MOST_TRIALS = 300  # that the model is fitted to
+OUTLIER_LIMIT = 1.0  # ranges of the middle 80 % that a value may be away from them
+N_BACKGROUND = 256
+FEWEST_BACKGROUND = 32  # with very many parameters
+MOST_EVALUATIONS = 200_000  # of the mean, if the background may be smaller for it
+N_NODES = 16  # of the quadrature over a continuous number
+MOST_PLACES = 64  # that stand for all values of any other parameter
+N_FINE = 5040  # divisible by most small numbers of values
+
+
+def importances(
+    space: Space, model: Model, points: Array, values: Array, rng: np.random.Generator
+) -> Array:
+    """Return the total effect (d,) of each parameter on what a model makes of a history.
+
+    Args:
+        space: The parameters.
+        model: The kernel and the structure of the surrogate.
+        points: (n, d) observed points, n > 0.
+        values: (n,) their values, finite.
+        rng: Chooses trials where there are very many, and the background.
+    """
+    # Not the best and the latest, as for a suggestion: every part of the space counts.
+    some = np.sort(rng.permutation(len(points))[:MOST_TRIALS])
+    surrogate = fit_everywhere(Builder(space, model), points[some], scaled(values[some]))
+    return total_effects(space, surrogate.mean, rng)
+
+
+def fit_everywhere(builder: Builder, points: Array, values: Array) -> Surrogate:
+    """Return a surrogate that is meant for the whole space and not for its best part.
+
+    Args:
+        builder: Makes the kernel; with the structure "auto", those that are compared.
+        points: (n, d) observed points.
+        values: (n,) their values as :func:`scaled` returns them.
+    """
+    model = builder.model
+    combinations = [*CANDIDATES.values()] if model.is_auto else [model.combination]
+    kernels = [builder.kernel(combination, len(points)) for combination in combinations]
+    for kernel in kernels:
+        kernel.blur = 0.0  # bad values show what a parameter does as well as good ones
+    fits = [fit(kernel, points, values, deterministic=False) for kernel in kernels]
+    # A fit gone wrong is the least likely.
+    losses = np.nan_to_num([result.negative_log_density for result in fits], nan=np.inf)
+    best = int(np.argmin(losses))
+    return Surrogate(kernels[best], fits[best].hyperparameters, points, values)
+
+
+def scaled(values: Array) -> Array:
+    """Return finite values (n,) with mean 0 and deviation 1, outliers on either side pulled in.
+
+    More loosely than for suggestions (values.py): most trials of a good sampler are near the
+    optimum, and what parameters do is seen in the few that are not.
+    """
+    # Sums and differences of values near the largest double would overflow.
+    values = values / max(float(np.max(np.abs(values))), np.finfo(float).tiny)
+    low, high = np.quantile(values, [0.1, 0.9])
+    if high > low:
+        reach = OUTLIER_LIMIT * (high - low)
+        values = np.clip(values, low - reach, high + reach)
+    centred: Array = values - values.mean()
+    largest = np.max(np.abs(centred))
+    if largest <= 1e-15 * np.max(np.abs(values)):  # nothing but rounding differs
+        return np.zeros_like(centred)
+    centred /= largest  # squares of tiny differences would underflow
+    standardised: Array = centred / centred.std()
+    return standardised
+
+
+def total_effects(space: Space, mean: Callable[[Array], Array], rng: np.random.Generator) -> Array:
+    """Return the total effects (d,) of a function on a space; zeros if it is constant.
+
+    Exact for sums of effects of single choices; the sampling error of what several
+    parameters do together is that of the background.
+
+    Args:
+        space: The parameters.
+        mean: The function, of points (n, d).
+        rng: Draws the background.
+    """
+    all_places = [_places(parameter, rng) for parameter in space.parameters]
+    n_places = sum(len(places) for places, _ in all_places)
+    n = N_BACKGROUND
+    while n > FEWEST_BACKGROUND and n * n_places > MOST_EVALUATIONS:
+        n //= 2
+    background = _background(space, n, rng)
+    middle = mean(background).mean()  # small numbers have exact squares
+    own, first, second = np.zeros((3, len(space)))
+    for column, (places, shares) in enumerate(all_places):
+        moved = np.repeat(background, len(places), axis=0)
+        moved[:, column] = np.tile(places, n)
+        values = mean(moved).reshape(n, len(places)) - middle
+        means = values @ shares  # (B,)
+        own[column] = np.mean((values - means[:, None]) ** 2 @ shares)
+        first[column], second[column] = means.mean(), np.mean(values**2 @ shares)
+    # All evaluations together know the variance best.
+    variance = second.mean() - first.mean() ** 2 if len(space) else 0.0
+    if not variance > 0.0:
+        return np.zeros(len(space))
+    effects: Array = np.minimum(own / variance, 1.0)
+    return effects
+
+
+def _places(parameter: Parameter, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return places (r,) that stand for all values of a parameter, and their shares (r,)."""
+    if isinstance(parameter, Categorical | Ordinal):
+        places = parameter.levels()
+        if len(places) > MOST_PLACES:
+            places = rng.choice(places, MOST_PLACES, replace=False)
+        return places, np.full(len(places), 1.0 / len(places))
+    if parameter.n_levels == np.inf:
+        nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+        return 0.5 * (nodes + 1.0), 0.5 * weights
+    # On a log scale the values of a grid are not equally likely.
+    n = N_FINE if parameter.n_levels <= MOST_PLACES else MOST_PLACES
+    places, counts = np.unique(parameter.spread((np.arange(n) + 0.5) / n), return_counts=True)
+    return places, counts / n
+
+
+def _background(space: Space, n: int, rng: np.random.Generator) -> Array:
+    """Return points (n, d) that cover the space evenly; n is a power of two."""
+    if len(space) > qmc.Sobol.MAXDIM:
+        return space.sample(n, rng)
+    points: Array = qmc.Sobol(len(space), seed=rng).random(n)
+    for column, parameter in enumerate(space.parameters):
+        points[:, column] = parameter.spread(points[:, column])
+    return points

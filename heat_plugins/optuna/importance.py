@@ -1,0 +1,176 @@
+"""``HeatImportanceEvaluator``: which parameters matter, from the model of ``HeatSampler``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.importance import BaseImportanceEvaluator
+from optuna.search_space import intersection_search_space
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from heat_plugins.core.importance import importances
+from heat_plugins.core.threads import one_blas_thread
+from heat_plugins.model import Model, Scale, Structures
+from heat_plugins.optuna.distributions import encode_params, params_of, space_of
+from heat_plugins.space import Array
+from heat_plugins.structures import Additive
+
+__all__ = ["HeatImportanceEvaluator"]
+
+_ADDS_UP_MOSTLY = Additive()
+
+
+class HeatImportanceEvaluator(BaseImportanceEvaluator):
+    """Importance of parameters as total effects of a Gaussian process with heat kernels.
+
+    The importance of a parameter is the share of the variance of the fitted function in
+    which the parameter takes part, by itself or together with others: its total Sobol index.
+    All choices of a parameter count alike, and all places of a number on its own scale, so
+    on a log scale all powers of ten. What the trials look like does not matter: parameters
+    that the sampler soon left alone are not made more or less important by that.
+
+    Importances lie between 0 and 1. Without interactions they add up to 1, otherwise to
+    more; ``optuna.importance.get_param_importances`` divides by their sum unless it is told
+    ``normalize=False``.
+
+    Why this number and not the fitted rates: a rate says how fast the objective changes
+    with a parameter, not how much. On functions with known total effects (additive,
+    interacting, tuning-like; with choices, integers, log scales and idle parameters), 50
+    random trials each, the share of importance in the wrong place was 0.08 for total
+    effects with effects that mostly add up, 0.12 with the product kernel, 0.25 for the rates
+    of the latter, 0.22 for the variances that they stand for, and 0.31 to 0.32 for the
+    forests of Optuna's other evaluators. First-order effects miss parameters that act only
+    together.
+
+    Example:
+        .. code-block:: python
+
+            optuna.importance.get_param_importances(
+                study, evaluator=HeatImportanceEvaluator()
+            )
+
+    Args:
+        structure: What is known about the objective, as in ``HeatSampler``. By default
+            effects mostly add up, with a remainder that can grow to any interaction; that
+            was best where nothing is known. None for the sampler's own default, the product.
+        graphs: Which choices are next to each other, by parameter name.
+        order: Choices in their order, by parameter name.
+        quantitative: Names of categorical parameters whose choices are numbers with
+            meaningful distances, perhaps with the scale ``"linear"`` or ``"log"``.
+        seed: Seed for the points at which the model is looked at and, of more than 300
+            trials, for those that it is fitted to. Without one the result is reproducible,
+            too.
+    """
+
+    def __init__(
+        self,
+        *,
+        structure: Structures = _ADDS_UP_MOSTLY,
+        graphs: Mapping[str, Any] | None = None,
+        order: Mapping[str, Sequence[Any]] | None = None,
+        quantitative: Mapping[str, Scale] | Sequence[str] = (),
+        seed: int | None = None,
+    ) -> None:
+        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
+        self._seed = 0 if seed is None else int(seed)
+        self._model = Model(
+            structure=structure,
+            graphs=graphs or {},
+            order=order or {},
+            quantitative=quantitative,
+        )
+
+    def evaluate(
+        self,
+        study: Study,
+        params: list[str] | None = None,
+        *,
+        target: Callable[[FrozenTrial], float] | None = None,
+    ) -> dict[str, float]:
+        """Return the importance of each parameter, the most important first.
+
+        Args:
+            study: A study of any sampler. Complete trials count, unless their value is
+                infinite or NaN.
+            params: Names of the parameters to assess, from the trials that have all of
+                them. None for those that all complete trials have in common.
+            target: What to explain, as a number of a trial; None for the objective value.
+        """
+        if target is None and len(study.directions) > 1:
+            raise ValueError(
+                "If the `study` is being used for multi-objective optimization, "
+                "please specify the `target`. For example, use "
+                "`target=lambda t: t.values[0]` for the first objective value."
+            )
+        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if params is None:
+            distributions = intersection_search_space(trials)
+        else:
+            distributions = _distributions_of(trials, params)
+        # A parameter with a single value makes no difference.
+        varying = {name: dist for name, dist in distributions.items() if not dist.single()}
+        found = dict.fromkeys(distributions, 0.0)
+        points, values = _history(trials, distributions, varying, target)
+        if varying and len(points) > 1:
+            rng = np.random.default_rng(self._seed)
+            with one_blas_thread():
+                effects = importances(space_of(varying), self._model, points, values, rng)
+            found |= dict(zip(varying, effects.tolist(), strict=True))
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _distributions_of(
+    trials: Sequence[FrozenTrial], params: Sequence[str]
+) -> dict[str, BaseDistribution]:
+    """Return the distributions of named parameters, the same in all trials that have them.
+
+    What is wrong with the names is said in the words of Optuna's own evaluators.
+    """
+    if not isinstance(params, (list, tuple)):
+        raise TypeError(f"Parameters must be specified as a list. Actual parameters: {params}.")
+    if any(not isinstance(name, str) for name in params):
+        raise TypeError(
+            "Parameters must be specified by their names with strings. "
+            f"Actual parameters: {params}."
+        )
+    if not params:
+        return {}
+    having = [t.distributions for t in trials if all(name in t.distributions for name in params)]
+    if not having:
+        raise ValueError(
+            "Study must contain completed trials with all specified parameters. "
+            f"Specified parameters: {params}."
+        )
+    found = {name: having[0][name] for name in sorted(params)}
+    if any(other[name] != dist for other in having for name, dist in found.items()):
+        raise ValueError(
+            "Parameters importances cannot be assessed with dynamic search spaces if "
+            f"parameters are specified. Specified parameters: {params}."
+        )
+    return found
+
+
+def _history(
+    trials: Sequence[FrozenTrial],
+    distributions: Mapping[str, BaseDistribution],
+    varying: Mapping[str, BaseDistribution],
+    target: Callable[[FrozenTrial], float] | None,
+) -> tuple[Array, Array]:
+    """Return points (n, d) and values (n,) of the trials that can be compared."""
+    space = space_of(varying)
+    points, values = [], []
+    for trial in trials:
+        if not all(name in trial.params for name in distributions):
+            continue
+        value = float(trial.values[0] if target is None else target(trial))
+        # None for a value that was enqueued although the distribution does not have it.
+        point = encode_params(space, params_of(varying, trial))
+        if np.isfinite(value) and point is not None:
+            points.append(point)
+            values.append(value)
+    return np.array(points).reshape(len(points), len(space)), np.array(values, dtype=float)
