@@ -119,6 +119,19 @@ class NumberLine:
                 return float(self._place(np.array(float(round(index)))))
         return 1.0 if number >= self.high else float(self._to_unit(np.array(float(number))))
 
+    def locate(self, value: Any) -> float:
+        """Return the place of any number, below 0 or above 1 where it is out of range.
+
+        NaN where it has none: on a log scale, numbers that are not positive.
+        """
+        number = _as_number(value)
+        if self.low - self._slack <= number <= self.high + self._slack:
+            return self.encode(value)
+        if self.log and not number > 0:
+            return math.nan
+        start, length = self._line
+        return ((math.log(number) if self.log else float(number)) - start) / length
+
     def decode(self, coordinate: float) -> Any:
         """Return the value at a place, on the step grid where there is one."""
         if self.step is not None:
@@ -161,6 +174,7 @@ class NumberLine:
         On a grid these are places of values, and never less than the two next to it: a
         box too small for a step would be a single point.
         """
+        coordinate = min(max(coordinate, 0.0), 1.0)  # seen when the range was another one
         low, high = max(coordinate - half_width, 0.0), min(coordinate + half_width, 1.0)
         if self.step is None:
             return low, high

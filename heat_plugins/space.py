@@ -8,6 +8,8 @@ Notation
                  0 .. k-1, the position of the choice
     numeric      integer or float parameter: the column holds a number in [0, 1], the
                  place of the value between its bounds (of the logarithms, if ``log``)
+    NaN          in a column: the parameter does not exist at this point, because its
+                 existence depends on others (conditions.py)
     ===========  =====================================================================
 
 A space knows no host. The doors translate their own parameter types into these and
@@ -102,8 +104,12 @@ class Space:
         return np.array(encoded).reshape(len(encoded), len(self))
 
     def decode(self, point: Array) -> dict[str, Any]:
-        """Return the value of every parameter at a point (d,)."""
-        return {p.name: p.decode(float(point[i])) for i, p in enumerate(self.parameters)}
+        """Return the value of every parameter that exists at a point (d,)."""
+        return {
+            p.name: p.decode(float(x))
+            for p, x in zip(self.parameters, point, strict=True)
+            if not math.isnan(x)
+        }
 
     def snap(self, points: Array) -> Array:
         """Move points (n, d) to the nearest that exist: codes whole, numbers on their grid."""

@@ -616,3 +616,74 @@ def test_samples_of_continuous_parameters_are_uniform_on_their_scale():
     for column in points.T:
         gap = np.abs(np.sort(column) - (np.arange(4000) + 0.5) / 4000).max()
         assert gap < 1.95 / math.sqrt(4000)  # Kolmogorov-Smirnov at 0.1 %
+
+
+# ------------------------------------------------------------------- ranges that change
+@given(st.floats(-50.0, 50.0), st.floats(0.5, 40.0), st.floats(-1e3, 1e3))
+@OFTEN
+def test_a_value_has_a_place_on_the_line_of_any_range(low, width, value):
+    """Places grow with values, from 0 at the lower bound to 1 at the upper one, and beyond."""
+    line = Float("x", low, low + width)
+    assume(min(abs(value - line.low), abs(value - line.high)) > 1e-6)  # where rounding decides
+    assert line.locate(value) == pytest.approx((value - low) / (line.high - low), abs=1e-9)
+    assert (line.locate(value) < 0.0) == (value < low)
+    assert (line.locate(value) > 1.0) == (value > line.high)
+
+
+LINES = pytest.mark.parametrize(
+    "line",
+    [
+        Float("x", -2.0, 3.0),
+        Float("x", 0.1, 0.9, 0.1),
+        Float("x", 1e-4, 1e2, log=True),
+        Integer("x", -5, 20, 5),
+        Integer("x", 1, 1000, log=True),
+        Integer("x", 3, 3),
+    ],
+    ids=repr,
+)
+
+
+@LINES
+def test_inside_the_range_a_place_is_the_encoded_value(line):
+    values = [line.low, line.high, *(line.decode(float(u)) for u in np.linspace(0, 1, 30))]
+    for value in values:
+        assert line.locate(value) == line.encode(value)
+
+
+@LINES
+def test_outside_the_range_places_go_on_growing(line):
+    steps = [1, 2, 5, 100, 10_000]
+    above = [line.locate(line.high + step) for step in steps]
+    assert all(1.0 < a < b for a, b in zip(above, above[1:], strict=False)) or line.n_levels == 1
+    if not line.log:
+        below = [line.locate(line.low - step) for step in steps]
+        assert all(b < a < 0.0 for a, b in zip(below, below[1:], strict=False))
+
+
+def test_places_are_logarithmic_on_a_log_scale():
+    line = Float("x", 1e-2, 1e2, log=True)
+    assert line.locate(1e-4) == pytest.approx(-0.5)
+    assert line.locate(1e6) == pytest.approx(2.0)
+    assert line.locate(10**400) == pytest.approx(100.5)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -1, -math.inf])
+def test_numbers_that_are_not_positive_have_no_place_on_a_log_scale(value):
+    assert math.isnan(Float("x", 1e-2, 1e2, log=True).locate(value))
+    assert math.isnan(Integer("x", 1, 9, log=True).locate(value))
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("value", [None, "a", math.nan, (1, 2)])
+def test_what_is_no_number_has_no_place(value, log):
+    assert math.isnan(Float("x", 1.0, 2.0, log=log).locate(value))
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [(Float("x", 0.0, 0.3, 0.1), 0.1 + 0.2), (Float("x", 1.0, 1.1), 1.1 + 1e-15)],
+)
+def test_a_value_outside_by_rounding_is_the_bound(line, value):
+    assert value > line.high
+    assert line.locate(value) == line.encode(value) == 1.0

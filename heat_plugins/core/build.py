@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.choices import ListedValues, Ordinal
+from heat_plugins.conditions import Conditions
 from heat_plugins.core.centred import Reference
 from heat_plugins.core.choice_unit import ChoiceDistance, ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.core.combined import Combined
@@ -67,17 +68,26 @@ class Builder:
         space: The parameters.
         model: What the user chose and knows. Names that are not in the space do not matter
             here: the doors know whether they will come.
+        conditions: When parameters exist, if not always. Optional ones have a heat kernel of
+            their own, times whatever the kernel of the others is; graphs, quantities and
+            groups that name them have no effect.
     """
 
-    def __init__(self, space: Space, model: Model) -> None:
+    def __init__(self, space: Space, model: Model, conditions: Conditions | None = None) -> None:
         """Sort the columns by kind, and check that what is said about them can be."""
         self.space = space
         self.model = model
+        nowhere = np.zeros(len(space), dtype=bool)
+        self.optional = nowhere if conditions is None else conditions.is_optional
+        self._branching = nowhere if conditions is None else conditions.is_branching
+        self._every = np.flatnonzero(~self.optional)
         self._graphs: dict[int, GraphDistance] = {}
+        self._known_graphs: dict[tuple[int, bytes], GraphDistance] = {}
         self._quantities: dict[int, Array] = {}
         for column, parameter in enumerate(space.parameters):
             if isinstance(parameter, ListedValues):
-                self._sort_choice(column, parameter)
+                if not self.optional[column]:
+                    self._sort_choice(column, parameter)
             elif parameter.name in (*model.graphs, *model.order, *model.scales):
                 raise ValueError(
                     f"parameter {parameter.name!r} must have listed choices to have a graph, "
@@ -87,7 +97,7 @@ class Builder:
             (invariance, self._columns_of(group))
             for invariance in model.invariances
             for group in invariance.groups
-            if all(name in space.column for name in group)
+            if all(self._is_always_there(name) for name in group)
         ]
         for invariance, columns in self._groups:
             self._check_group(invariance, columns)
@@ -96,6 +106,19 @@ class Builder:
         self._single = every[~np.isin(every, grouped)]
         # Once: to list the elements of a group can take a while.
         self._symmetry = self._find_symmetry()
+
+    def is_for(self, space: Space, model: Model, conditions: Conditions | None) -> bool:
+        """Whether a builder made from these would make the same kernels."""
+        if self.space != space or self.model != model:
+            return False
+        if conditions is None:
+            return not self.optional.any()
+        return np.array_equal(self.optional, conditions.is_optional) and np.array_equal(
+            self._branching, conditions.is_branching
+        )
+
+    def _is_always_there(self, name: str) -> bool:
+        return name in self.space.column and not self.optional[self.space.column[name]]
 
     def _columns_of(self, names: Sequence[str]) -> Indices:
         return np.array([self.space.column[name] for name in names], dtype=np.int64)
@@ -120,7 +143,11 @@ class Builder:
             return
         # Complete graphs have a closed form; so has one edge, which is a complete graph.
         if g > 1 and not is_complete(matrix):
-            self._graphs[column] = GraphDistance(matrix)
+            # One object for all that are equal: their tables are then found together.
+            key = (g, matrix.tobytes())
+            if key not in self._known_graphs:
+                self._known_graphs[key] = GraphDistance(matrix)
+            self._graphs[column] = self._known_graphs[key]
 
     @property
     def _has_remainders(self) -> bool:
@@ -192,6 +219,21 @@ class Builder:
             combination: How its units combine: by a product if None.
             n_observations: Random decompositions have other components for every number.
         """
+        if combination is None and self._is_product:
+            return self._product(np.arange(len(self.space)))
+        optional = np.flatnonzero(self.optional)
+        if not len(self._every):
+            return self._heat(optional)
+        kernel = self._kernel(combination, n_observations)
+        return Combined([kernel, self._heat(optional)], "product") if len(optional) else kernel
+
+    @property
+    def _is_product(self) -> bool:
+        """Whether the kernel is a product in which any further parameter is a factor."""
+        is_heat = self.model.kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
+        return is_heat and self.model.has_ard and self.model.mixing == "product"
+
+    def _kernel(self, combination: Combination | None, n_observations: int) -> Covariance:
         name = self.model.kernel
         if name == "ssk":
             return self._with_rest(StringKernel, self._discrete())
@@ -212,14 +254,14 @@ class Builder:
         return self._mixed(self._product)
 
     def _discrete(self) -> Indices:
-        return np.flatnonzero(self.space.is_discrete)
+        return self._every[self.space.is_discrete[self._every]]
 
     def _unordered(self) -> Indices:
-        return np.flatnonzero(self._is_unordered(np.arange(len(self.space))))
+        return self._every[self._is_unordered(self._every)]
 
     def _with_rest(self, kernel: Callable[[Indices], Covariance], columns: Indices) -> Covariance:
         """Return a kernel of some columns, times or plus the default kernel of the others."""
-        rest = np.setdiff1d(np.arange(len(self.space)), columns)
+        rest = np.setdiff1d(self._every, columns)
         if not len(columns):
             return self._heat(rest)
         if not len(rest):
@@ -228,8 +270,8 @@ class Builder:
 
     def _mixed(self, kernel: Callable[[Indices], Covariance]) -> Covariance:
         """Return the kernel of all columns, or of choices and numbers apart."""
-        every = np.arange(len(self.space))
-        numeric = np.flatnonzero(~self.space.is_discrete)
+        every = self._every
+        numeric = every[~self.space.is_discrete[every]]
         # A profile is a function of the Hamming distance, so numbers stay outside.
         apart = self.model.mixing != "product" or self._profile() is not None
         if not apart or not len(numeric):
@@ -284,7 +326,13 @@ class Builder:
     def _columns(self, columns: Indices) -> Columns:
         mine = {c: places for c, places in self._quantities.items() if c in columns}
         graphs = np.array([*self._graphs], dtype=np.int64)
-        return Columns(self.space, columns, mine, graphs if self._has_remainders else None)
+        return Columns(
+            self.space,
+            columns,
+            mine,
+            graphs if self._has_remainders else None,
+            np.flatnonzero(self._branching),
+        )
 
     def _graph_column(self, column: int) -> GraphColumn:
         return GraphColumn(int(column), self._graphs[column], self.space.names[column])

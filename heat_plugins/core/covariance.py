@@ -70,9 +70,7 @@ class Cross(ABC):
         diagonal = self.diagonal(_around(point, columns))
         return float(diagonal[0]), _central_differences(diagonal[:, None])[0]
 
-    def slopes_with_own(
-        self, point: Array, columns: Indices
-    ) -> tuple[Array, Array, float, Array]:
+    def slopes_with_own(self, point: Array, columns: Indices) -> tuple[Array, Array, float, Array]:
         """Return both: :meth:`slopes`, then :meth:`own_slopes`."""
         return *self.slopes(point, columns), *self.own_slopes(point, columns)
 

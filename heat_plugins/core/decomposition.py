@@ -148,13 +148,13 @@ class _TableComponents:
 
     def indicators(self, points: Array) -> Array:
         """Return Z (n, sum of g)."""
-        codes = points.astype(np.int64)
         indicators = np.zeros((len(points), self._n_features))
         rows = np.arange(len(points))
         for members, mine in zip(self._units, self._slices, strict=True):
             combination = np.zeros(len(points), dtype=np.int64)
             for unit in members:
-                combination = combination * unit.distance.n_choices + codes[:, unit.column]
+                codes = points[:, unit.column].astype(np.int64)
+                combination = combination * unit.distance.n_choices + codes
             indicators[rows, mine.start + combination] = 1.0
         return indicators
 

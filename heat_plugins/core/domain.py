@@ -6,7 +6,12 @@ Notation
     radius       how many discrete columns may differ from the centre (Hamming distance)
     half_width   how far a numeric column may be from the centre, in [0, 1]
     held         columns whose value is given from outside and never changes
+    inactive     a column that does not exist at a point, NaN there: a parameter that is
+                 asked for under some choices only
     ===========  =====================================================================
+
+A column that is inactive at the centre or at a point does not count in the distance of the
+two: what makes it so, the choice of a branch, has been counted already.
 """
 
 from __future__ import annotations
@@ -20,9 +25,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.conditions import Conditions
 from heat_plugins.space import Array, Float, Integer, Space
 
-__all__ = ["Domain", "Region", "apply_changes"]
+__all__ = ["Domain", "Region", "apply_changes", "differing"]
 
 # Half a unit in the last place decides nothing: how far outside its box a number may be.
 SLACK = 1e-9
@@ -49,11 +55,13 @@ class Domain:
         space: All points.
         region: The part around a centre to stay in; None for everywhere.
         held: Coordinates that are given, by column.
+        conditions: When each column exists; None where all of them always do.
     """
 
     space: Space
     region: Region | None = None
     held: Mapping[int, float] = field(default_factory=dict)
+    conditions: Conditions | None = None
 
     @cached_property
     def free(self) -> NDArray[np.int64]:
@@ -88,6 +96,24 @@ class Domain:
         levels = [self.space.parameters[column].n_levels for column in self.free]
         return math.inf if math.inf in levels else math.prod(levels)
 
+    def free_continuous_at(self, point: Array) -> NDArray[np.int64]:
+        """Return the free columns of numbers without a grid that exist at a point (d,)."""
+        columns: NDArray[np.int64] = self.free_continuous[~np.isnan(point[self.free_continuous])]
+        return columns
+
+    def settle(self, points: Array, rng: np.random.Generator) -> Array:
+        """Return points (n, d) with NaN in inactive columns, and values in all active ones.
+
+        A column that has just become active gets the value that it has at the centre, or a
+        random one.
+        """
+        if self.conditions is None:
+            return points
+        values = self.space.sample(len(points), rng)
+        if self.centre is not None:
+            values = np.where(np.isnan(self.centre), values, self.centre)
+        return self.conditions.fill(self.hold(points), self.hold(values))
+
     def hold(self, points: Array) -> Array:
         """Set the held columns of points (n, d)."""
         if not self.held:
@@ -101,7 +127,7 @@ class Domain:
         """(d,) lowest and (d,) highest coordinates of the numeric columns, on their grids."""
         low, high = np.zeros(len(self.space)), np.ones(len(self.space))
         if self.centre is not None and self.region is not None:
-            for column in self.free_numeric:
+            for column in self.free_numeric[~np.isnan(self.centre[self.free_numeric])]:
                 parameter = self.space.parameters[column]
                 assert isinstance(parameter, Integer | Float)
                 low[column], high[column] = parameter.around(
@@ -118,10 +144,10 @@ class Domain:
         """(n,) whether points (n, d) lie in the region."""
         if self.centre is None or self.region is None:
             return np.ones(len(points), dtype=bool)
-        differs = points[:, self.free_discrete] != self.centre[self.free_discrete]
+        differs = differing(points[:, self.free_discrete], self.centre[self.free_discrete])
         low, high = self.bounds(self.free_numeric)
         numbers = points[:, self.free_numeric]
-        in_box = np.all((numbers >= low - SLACK) & (numbers <= high + SLACK), axis=1)
+        in_box = ~np.any((numbers < low - SLACK) | (numbers > high + SLACK), axis=1)
         inside: NDArray[np.bool_] = in_box & (differs.sum(axis=1) <= self.region.radius)
         return inside
 
@@ -131,10 +157,11 @@ class Domain:
         Where too many codes differ from the centre, randomly chosen ones go back to it.
         Numbers are clipped to the box and moved to their grid.
         """
+        points = self.settle(points, rng)
         points = points.copy()
         if self.centre is not None and self.region is not None:
             columns = self.free_discrete
-            differs = points[:, columns] != self.centre[columns]
+            differs = differing(points[:, columns], self.centre[columns])
             far = np.flatnonzero(differs.sum(axis=1) > self.region.radius)
             if len(far):
                 # Random ranks among the differing columns; the first `radius` may stay.
@@ -145,21 +172,25 @@ class Domain:
                 points[rows, columns] = np.where(
                     stays, points[rows, columns], self.centre[columns]
                 )
+                points = self.settle(points, rng)
         low, high = self.bounds(self.free_numeric)
         points[:, self.free_numeric] = np.clip(points[:, self.free_numeric], low, high)
         for column in self.free_numeric:
             points[:, column] = self.space.parameters[column].snap(points[:, column])
-        return self.hold(points)
+        points = self.hold(points)
+        # What is given need not exist.
+        return points if self.conditions is None else self.conditions.deactivate(points)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
         points = self.hold(self.space.sample(n, rng))
         if self.centre is None or self.region is None:
-            return points
+            return self.settle(points, rng)
         columns = self.free_discrete
         if len(columns):
             changes = rng.integers(1, max(self.region.radius, 1) + 1, size=(n, 1))
             keep = rng.random((n, len(columns))) >= changes / len(columns)
+            keep &= ~np.isnan(self.centre[columns])
             points[:, columns] = np.where(keep, self.centre[columns], points[:, columns])
         low, high = self.bounds(self.free_numeric)
         points[:, self.free_numeric] = low + points[:, self.free_numeric] * (high - low)
@@ -170,7 +201,8 @@ class Domain:
         levels = [np.zeros(1)] * len(self.space)
         for column in self.free:
             levels[column] = self.space.parameters[column].levels()
-        return self.hold(np.array(list(itertools.product(*levels)), dtype=float))
+        points = self.hold(np.array(list(itertools.product(*levels)), dtype=float))
+        return points if self.conditions is None else self.conditions.deactivate(points)
 
     @cached_property
     def _code_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -186,16 +218,22 @@ class Domain:
         Every other code of a discrete column; for a number, steps of many lengths.
         """
         columns, shifts = self._code_changes
+        if self.conditions is not None:
+            exists = ~np.isnan(point[columns])
+            columns, shifts = columns[exists], shifts[exists]
         coordinates = (point[columns] + shifts) % self.space.n_levels[columns]
         if self.centre is not None and self.region is not None:
-            differs = point != self.centre
+            differs = differing(point, self.centre)
             n_differing = int(differs[self.free_discrete].sum())
-            after = n_differing - differs[columns] + (coordinates != self.centre[columns])
+            new = differing(coordinates, self.centre[columns])
+            after = n_differing - differs[columns] + new
             inside = after <= self.region.radius
             columns, coordinates = columns[inside], coordinates[inside]
         all_columns, all_coordinates = [columns], [coordinates]
         low, high = self.bounds(self.free_numeric)
         for column, lowest, highest in zip(self.free_numeric, low, high, strict=True):
+            if np.isnan(point[column]):
+                continue
             places = self.space.parameters[column].nearby(float(point[column]))
             places = places[(places >= lowest - SLACK) & (places <= highest + SLACK)]
             all_columns.append(np.full(len(places), column))
@@ -205,6 +243,12 @@ class Domain:
     def neighbours(self, point: Array) -> Array:
         """Return the points (N, d) that single changes of ``point`` lead to."""
         return apply_changes(point, *self.changes(point))
+
+
+def differing(points: Array, centre: Array) -> NDArray[np.bool_]:
+    """Return where coordinates differ, inactive ones never."""
+    differs: NDArray[np.bool_] = (points != centre) & ~np.isnan(points) & ~np.isnan(centre)
+    return differs
 
 
 def apply_changes(point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import Chosen
@@ -32,12 +33,23 @@ LONGEST_ORDER = 4  # orders beyond are reported together
 Effects = Mapping[str, tuple[tuple[object, float], ...]]
 
 
-def single_effects(space: Space, surrogate: Surrogate) -> Effects:
-    """Return the effect of every value of every parameter, in standardised units."""
-    background = space.sample(N_BACKGROUND, np.random.default_rng(0))
-    middle = float(surrogate.mean(background).mean())
-    effects = {}
+def single_effects(
+    space: Space, surrogate: Surrogate, conditions: Conditions | None = None
+) -> Effects:
+    """Return the effect of every value of every parameter, in standardised units.
+
+    The effect of a parameter that exists under some conditions is that where it does.
+    """
+    everywhere = space.sample(N_BACKGROUND, np.random.default_rng(0))
+    if conditions is not None:
+        everywhere = conditions.deactivate(everywhere)
+    spare = space.sample(N_BACKGROUND, np.random.default_rng(1))
+    effects: dict[str, tuple[tuple[object, float], ...]] = {}
     for column, parameter in enumerate(space.parameters):
+        background = everywhere[~np.isnan(everywhere[:, column])]
+        if not len(background):
+            continue
+        middle = float(surrogate.mean(background).mean())
         if parameter.n_levels <= N_PLACES or space.is_discrete[column]:
             places = parameter.levels()
         else:
@@ -46,6 +58,8 @@ def single_effects(space: Space, surrogate: Surrogate) -> Effects:
         for place in places:
             moved = background.copy()
             moved[:, column] = place
+            if conditions is not None:
+                moved = conditions.fill(moved, spare[: len(moved)])
             effect = float(surrogate.mean(moved).mean()) - middle
             rows.append((parameter.decode(float(place)), effect))
         effects[parameter.name] = tuple(rows)

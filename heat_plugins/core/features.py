@@ -50,6 +50,8 @@ __all__ = [
 NUMERIC_WEIGHT = 6.0
 # How much less the choices of a graph are expected to differ beyond what the graph says.
 LOG_REMAINDER = -2.0
+# How much more a parameter is expected to matter on which the existence of others depends.
+LOG_BRANCHING = np.log(3.0)
 
 Indices = NDArray[np.int64]
 
@@ -81,6 +83,7 @@ class Columns:
         quantities: (g,) places in [0, 1] of choices that are numbers, by column.
         remainders: Columns whose choices have a graph elsewhere. What the graph does not
             explain about them is expected to be little.
+        branching: Columns on which the existence of others depends.
     """
 
     def __init__(
@@ -89,6 +92,7 @@ class Columns:
         columns: Indices,
         quantities: dict[int, Array] | None = None,
         remainders: Indices | None = None,
+        branching: Indices | None = None,
     ) -> None:
         """Lay out the features: one for a number or a pair, k for k unordered choices."""
         self._quantities = quantities or {}
@@ -105,6 +109,8 @@ class Columns:
         is_number = ~space.is_discrete[columns] | is_quantity
         self.log_scales: Array = np.where(is_number, np.log(NUMERIC_WEIGHT), 0.0)
         self.log_scales[is_remainder] = LOG_REMAINDER
+        if branching is not None:
+            self.log_scales[np.isin(columns, branching)] += LOG_BRANCHING
         # Codes of an ordered or a two-valued parameter are stretched to [0, 1].
         last = np.maximum(space.n_levels[columns] - 1.0, 1.0)
         self.divisor: Array = np.where(is_number, 1.0, last)
@@ -115,7 +121,20 @@ class Columns:
         self._is_identity = not is_one_hot.any() and len(columns) == len(space)
 
     def __call__(self, points: Array) -> Array:
-        """Return features (n, s) of points (n, d)."""
+        """Return features (n, s) of points (n, d), zeros where a parameter does not exist.
+
+        Zero is the middle of a range, and as far from every choice as from any other: a
+        parameter that is there differs from one that is not by half of what two of its
+        choices differ. What makes it exist or not is a parameter too, and differs as well.
+        """
+        is_missing = np.isnan(points[:, self.columns])
+        if is_missing.any():
+            features = self._of_existing(np.nan_to_num(points))
+            features[is_missing[:, self.owner]] = 0.0
+            return features
+        return self._of_existing(points)
+
+    def _of_existing(self, points: Array) -> Array:
         points = self.placed(points)
         # Centred on 1/2: smaller numbers cancel less in the squared distance.
         if self._is_identity:

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from heat_plugins.core.domain import Domain
+from heat_plugins.core.domain import Domain, apply_changes
 from heat_plugins.core.seen import PointSet
 from heat_plugins.space import Array
 
 __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
+
+Columns = NDArray[np.int64]
 
 MANY_POINTS = 20_000  # to look for a new one among, where most are permutations of old ones
 SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
@@ -103,7 +105,7 @@ def maximise(
         points, values = _climb(function, score, domain, points, values)
     for i in range(len(points)):
         points[i], values[i] = _ascend(
-            function, domain, avoid, points[i], values[i], budget.ascent_steps
+            function, domain, avoid, points[i], values[i], budget.ascent_steps, rng
         )
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
@@ -149,7 +151,12 @@ def _mutate(
     if not len(columns):
         return points
     chosen = rng.random((n, len(columns))) < extra_changes / len(columns)
-    chosen[np.arange(n), rng.integers(len(columns), size=n)] = True
+    if domain.conditions is None:
+        always = rng.integers(len(columns), size=n)
+    else:  # one that exists
+        exists = ~np.isnan(points[:, columns])
+        always = np.argmax(rng.random((n, len(columns))) * exists, axis=1)
+    chosen[np.arange(n), always] = True
     is_code = domain.space.is_discrete[columns]
     old = points[:, columns]
     new = old.copy()
@@ -176,7 +183,9 @@ def _best_different(points: Array, values: Array, domain: Domain, n: int) -> lis
     for row in np.argsort(-values, kind="stable"):
         if len(rows) == n:
             break
-        if not np.any(np.all(np.abs(points[rows] - points[row]) <= tolerance, axis=1)):
+        distances = np.abs(points[rows] - points[row])
+        # Columns that do not exist at one of two points follow from another that differs.
+        if not np.any(np.all((distances <= tolerance) | np.isnan(distances), axis=1)):
             rows.append(int(row))
     return rows
 
@@ -188,6 +197,7 @@ def _ascend(
     point: Array,
     value: float,
     max_steps: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, float]:
     """Make the best single change again and again until none is better."""
     point = point.copy()
@@ -195,12 +205,21 @@ def _ascend(
         columns, coordinates = domain.changes(point)
         if not len(columns):
             break
-        values = function.of_changes(point, columns, coordinates)
-        values = np.where(avoid.contains_changed(point, columns, coordinates), -np.inf, values)
+        if domain.conditions is None:
+            values = function.of_changes(point, columns, coordinates)
+            old = avoid.contains_changed(point, columns, coordinates)
+        else:  # one change may bring others with it
+            changed = domain.settle(apply_changes(point, columns, coordinates), rng)
+            values, old = function(changed), avoid.contains(changed)
+        values = np.where(old, -np.inf, values)
         best = np.argmax(values)
         if not values[best] > value:
             break
-        point[columns[best]], value = coordinates[best], float(values[best])
+        value = float(values[best])
+        if domain.conditions is None:
+            point[columns[best]] = coordinates[best]
+        else:
+            point = changed[best]
     return point, value
 
 
@@ -212,12 +231,16 @@ def _climb(
     values: Array,
 ) -> tuple[Array, Array]:
     """Move the continuous columns of each point along the gradient, inside the box."""
-    columns = domain.free_continuous
-    low, high = domain.bounds(columns)
     points, values = points.copy(), values.copy()
     for i in range(len(points)):
+        columns = domain.free_continuous_at(points[i])
+        if not len(columns):
+            continue
+        low, high = domain.bounds(columns)
 
-        def minus(place: Array, base: Array = points[i]) -> tuple[float, Array]:
+        def minus(
+            place: Array, base: Array = points[i], columns: Columns = columns
+        ) -> tuple[float, Array]:
             moved = base.copy()
             moved[columns] = place
             value, gradient = function.value_and_gradient(moved, columns)
@@ -239,23 +262,43 @@ def _climb(
     return points, values
 
 
-def unseen_point(domain: Domain, avoid: PointSet, rng: np.random.Generator) -> Array | None:
-    """Return any point of the domain that is not to be avoided; None if there is none.
+def unseen_point(
+    domain: Domain, avoid: PointSet, rng: np.random.Generator, near: Array | None = None
+) -> Array | None:
+    """Return any point of the domain that is not to be avoided; None if none is found.
 
     Random points first; then, because at most ``len(avoid)`` points can be in the way, the
     points in counting order from a random start, of which one more than that is enough.
-    With a symmetry more points than were seen are in the way; then many are drawn, of all
-    kinds.
+    Where more points than were seen are in the way, because of a symmetry or of a rule of
+    the user's, all or very many are looked at, and those around points ``near`` (n, d).
     """
     points = domain.sample(200, rng)
-    if np.all(avoid.contains(points)) and domain.size < math.inf:
-        if avoid.symmetry is None:
-            points = _count_from_random(domain, len(avoid) + 1, rng)
-        else:
-            points = domain.sample(MANY_POINTS, rng)
-            points = domain.hold(avoid.symmetry.spread(points, domain.space, rng))
-    fresh: Array = points[~avoid.contains(points)]
-    return fresh[0] if len(fresh) else None
+    fresh = points[~avoid.contains(points)]
+    if len(fresh):
+        found: Array = fresh[0]
+        return found
+    if avoid.symmetry is None and domain.conditions is None and not avoid.has_rule:
+        if domain.size == math.inf:
+            return None
+        points = _count_from_random(domain, len(avoid) + 1, rng)
+    elif domain.size <= MANY_POINTS:
+        points = rng.permutation(domain.enumerate())
+    else:
+        points = domain.sample(MANY_POINTS, rng)
+        if avoid.symmetry is not None:
+            points = avoid.symmetry.spread(points, domain.space, rng)
+            points = domain.settle(domain.hold(points), rng)
+        if near is not None and len(near):
+            around = near[rng.integers(len(near), size=MANY_POINTS // 10)]
+            around = domain.project(_mutate(around, domain, 1.0, rng), rng)
+            points = np.concatenate([around, points])
+    # In parts: to ask a rule about all of them takes its time.
+    for part in np.array_split(points, max(1, len(points) // 500)):
+        fresh = part[~avoid.contains(part)]
+        if len(fresh):
+            found = fresh[0]
+            return found
+    return None
 
 
 def _count_from_random(domain: Domain, n: int, rng: np.random.Generator) -> Array:

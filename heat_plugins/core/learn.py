@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.surrogate import Fit, Hyperparameters, fit
@@ -63,14 +64,22 @@ class FitMemo:
     key: tuple[bytes, ...] | None = None
     candidates: tuple[Chosen, ...] = ()
     builder: Builder | None = None
+    others: dict[int, FitMemo] = field(default_factory=dict)
 
-    def builder_for(self, space: Space, model: Model) -> Builder:
-        """Return the builder of kernels, a new one where the space or the model is."""
+    def builder_for(
+        self, space: Space, model: Model, conditions: Conditions | None = None
+    ) -> Builder:
+        """Return the builder of kernels, a new one where something it is made from is."""
         known = self.builder
-        if known is None or known.space != space or known.model != model:
-            self.builder = known = Builder(space, model)
+        if known is None or not known.is_for(space, model, conditions):
+            self.builder = known = Builder(space, model, conditions)
             self.key = None
+            self.others.clear()
         return known
+
+    def of_output(self, index: int) -> FitMemo:
+        """Return the memo of one objective or constraint; the first is this one."""
+        return self if index == 0 else self.others.setdefault(index, FitMemo())
 
 
 def fitted(
@@ -80,6 +89,7 @@ def fitted(
     deterministic: bool,
     max_points: int,
     memo: FitMemo,
+    evenly: bool = True,
 ) -> Chosen:
     """Return the kernel for a history.
 
@@ -90,6 +100,7 @@ def fitted(
         deterministic: Whether equal points always have equal values.
         max_points: How many observations to fit to at the most.
         memo: Where the last full fit is kept.
+        evenly: Whether bad values are to be fitted as closely as good ones.
     """
     n = len(points)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
@@ -97,20 +108,20 @@ def fitted(
     key = (
         points[:n0].tobytes(),
         values[:n0].tobytes(),
-        f"{deterministic} {max_points}".encode(),
+        f"{deterministic} {max_points} {evenly}".encode(),
     )
     if memo.key != key:
-        some = _some(points[:n0], values[:n0], max_points)
-        memo.key, memo.candidates = key, _candidates(builder, *some, deterministic, n0)
+        some = _some(points[:n0], values[:n0], max_points, evenly)
+        memo.key, memo.candidates = key, _candidates(builder, *some, deterministic, n0, evenly)
     start = _choose(memo.candidates)
     if n0 == n:
         return start
     covariance = start.covariance
     if isinstance(builder.model.combination, RandomDecomposition):
-        covariance = builder.kernel(builder.model.combination, n)
+        covariance = _kernel(builder, builder.model.combination, n, evenly)
     more = fit(
         covariance,
-        *_some(points, values, max_points),
+        *_some(points, values, max_points, evenly),
         deterministic=deterministic,
         start=start.hyperparameters,
     )
@@ -128,9 +139,9 @@ def _choose(candidates: Sequence[Chosen]) -> Chosen:
     return by_name[best] if behind > CLEAR_EVIDENCE else by_name[PREFERRED]
 
 
-def _some(points: Array, values: Array, limit: int) -> tuple[Array, Array]:
+def _some(points: Array, values: Array, limit: int, evenly: bool) -> tuple[Array, Array]:
     """Return points and standardised values: of very many, the best and the latest."""
-    standardised = standardise(values)
+    standardised = standardise(values, evenly)
     n = len(points)
     if n <= limit:
         return points, standardised
@@ -145,11 +156,12 @@ def _candidates(
     values: Array,
     deterministic: bool,
     n_observations: int,
+    evenly: bool,
 ) -> tuple[Chosen, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
 
     def fit_to(combination: Combination | None) -> tuple[Covariance, Fit]:
-        covariance = builder.kernel(combination, n_observations)
+        covariance = _kernel(builder, combination, n_observations, evenly)
         return covariance, fit(covariance, points, values, deterministic=deterministic)
 
     if not builder.model.is_auto:
@@ -165,6 +177,15 @@ def _candidates(
         Chosen(covariance, result.hyperparameters, name, evidence)
         for name, (covariance, result) in fits.items()
     )
+
+
+def _kernel(
+    builder: Builder, combination: Combination | None, n_observations: int, evenly: bool
+) -> Covariance:
+    covariance = builder.kernel(combination, n_observations)
+    if evenly:
+        covariance.blur = 0.0
+    return covariance
 
 
 def _name(combination: Combination | None) -> str:

@@ -421,9 +421,7 @@ class _OrdersCross(Cross):
         _, _, own, own_slopes = self.slopes_with_own(point, columns)
         return own, own_slopes
 
-    def slopes_with_own(
-        self, point: Array, columns: Indices
-    ) -> tuple[Array, Array, float, Array]:
+    def slopes_with_own(self, point: Array, columns: Indices) -> tuple[Array, Array, float, Array]:
         """Return both; the point itself is one more observation, the last."""
         number_values, number_slopes = self._numbers.slopes_with_own(point)  # (u, n + 1) both
         units = [_unit_slopes(*unit, point, columns) for unit in self._units]

@@ -1,6 +1,8 @@
-"""A set of points with a vectorised membership test."""
+"""The points that must not be proposed, with a vectorised membership test."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +21,29 @@ class PointSet:
     probability of about 1e-19, and then the search merely passes over a good candidate.
     """
 
-    def __init__(self, points: Array, symmetry: Symmetry | None = None) -> None:
-        """Remember points (n, d), and with them all that a symmetry takes for the same."""
+    def __init__(
+        self,
+        points: Array,
+        symmetry: Symmetry | None = None,
+        allowed: Callable[[Array], NDArray[np.bool_]] | None = None,
+    ) -> None:
+        """Remember points (n, d), and with them all that a symmetry takes for the same.
+
+        Points (n, d) for which ``allowed`` returns False count as remembered.
+        """
         self.symmetry = symmetry
+        self._allowed = allowed
         # Any fixed odd multipliers do; they only have to differ between the columns.
         multipliers = np.random.default_rng(0).integers(
             0, 2**63, size=points.shape[1], dtype=np.uint64
         )
         self._multipliers: NDArray[np.uint64] = np.bitwise_or(multipliers << np.uint64(1), 1)
         self._fingerprints: NDArray[np.uint64] = np.unique(self.fingerprint(points))
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether more points than the remembered ones may be in the set."""
+        return self._allowed is not None
 
     def __len__(self) -> int:
         """Return the number of different points."""
@@ -62,7 +78,11 @@ class PointSet:
 
     def contains(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether each row of points (n, d) is in the set."""
-        return self._contains(self.fingerprint(points))
+        found = self._contains(self.fingerprint(points))
+        if self._allowed is not None:
+            rest = np.flatnonzero(~found)
+            found[rest] = ~self._allowed(points[rest])
+        return found
 
     def contains_changed(
         self, point: Array, columns: NDArray[np.int64], coordinates: Array
@@ -71,7 +91,7 @@ class PointSet:
 
         A fingerprint is a sum over the columns, so one term of it is exchanged.
         """
-        if self.symmetry is not None:
+        if self.symmetry is not None or self._allowed is not None:
             return self.contains(apply_changes(point, columns, coordinates))
         multipliers = self._multipliers[columns]
         taken = self._mix(point[columns], multipliers)

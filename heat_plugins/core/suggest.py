@@ -1,6 +1,7 @@
 """From a history to the next point: the whole pipeline in one pure function.
 
-    history -> standardised values -> surrogate -> log expected improvement
+    history -> standardised values -> surrogates -> log expected improvement (of the
+    hypervolume, times the probability of being feasible)
             -> genetic search inside the trust region -> point
 
 The same space, history, settings and seed give the same point in any process; what is kept
@@ -10,7 +11,7 @@ between calls is a memo that changes the time and never the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,18 +20,38 @@ from numpy.typing import NDArray
 from heat_plugins.core.acquisition import LogExpectedImprovement
 from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
-from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
-from heat_plugins.core.learn import Chosen, FitMemo, fitted
+from heat_plugins.core.feasibility import LogFeasibility, Sum
+from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
+from heat_plugins.core.history import History, canonical
+from heat_plugins.core.hypervolume import LogHypervolumeImprovement
+from heat_plugins.core.learn import Chosen, FitMemo
+from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.memory import keep_freed_memory
+from heat_plugins.core.merit import merits, violations
+from heat_plugins.core.outputs import Output, fit_output
+from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.core.seen import PointSet
-from heat_plugins.core.surrogate import Surrogate
-from heat_plugins.core.symmetry import Symmetry
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.core.values import standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 
-__all__ = ["FitMemo", "History", "Settings", "Suggestion", "canonical", "suggest", "surrogate_of"]
+__all__ = [
+    "FitMemo",
+    "History",
+    "NothingAllowed",
+    "Settings",
+    "Suggestion",
+    "canonical",
+    "objective_of",
+    "suggest",
+]
+
+Allowed = Callable[[Array], NDArray[np.bool_]]
+
+
+class NothingAllowed(ValueError):
+    """No point was found that the user's own rule allows."""
 
 
 @dataclass(frozen=True)
@@ -57,60 +78,24 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """What is known when a point is asked for.
-
-    Args:
-        points: (n, d) evaluated points in order of completion.
-        values: (n,) their values, to be minimised; infinities are allowed, NaN is not.
-        asked_from: (n,) the trust region each was asked for (``NO_REGION`` if none).
-        pending: (p, d) points under evaluation.
-        others: (q, d) further points that need not be proposed again: failed, say.
-    """
-
-    points: Array
-    values: Array
-    asked_from: NDArray[np.int64]
-    pending: Array
-    others: Array
-
-    @staticmethod
-    def of(
-        space: Space,
-        points: Array,
-        values: Array,
-        asked_from: NDArray[np.int64] | None = None,
-        pending: Array | None = None,
-        others: Array | None = None,
-    ) -> History:
-        """Return a history with whatever is not given empty."""
-        nothing = np.empty((0, len(space)))
-        if asked_from is None:
-            asked_from = np.full(len(points), NO_REGION, dtype=np.int64)
-        return History(
-            points,
-            values,
-            asked_from,
-            nothing if pending is None else pending,
-            nothing if others is None else others,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Suggestion:
     """The next point.
 
     Args:
-        point: (d,) where to evaluate.
+        point: (d,) where to evaluate; NaN where a parameter will not be asked for.
         asked_from: Index of the trust region, to be remembered with the trial.
         is_new: False only where every point of the space is in the history already.
-        chosen: The kernel that was used; None for a random point.
+        chosen: The kernel of the first objective; None for a random point.
+        region: The trust region that was searched.
+        acquisition: Log of the expected improvement there; NaN for a random point.
     """
 
     point: Array
     asked_from: int
     is_new: bool
     chosen: Chosen | None = None
+    region: TrustRegion | None = None
+    acquisition: float = math.nan
 
 
 def suggest(
@@ -120,6 +105,7 @@ def suggest(
     rng: np.random.Generator,
     held: Mapping[int, float] | None = None,
     memo: FitMemo | None = None,
+    allowed: Allowed | None = None,
 ) -> Suggestion:
     """Return the next point to evaluate.
 
@@ -130,137 +116,212 @@ def suggest(
         rng: Source of randomness; the only one.
         held: Coordinates that are given, by column; the rest is optimised for them.
         memo: Where to keep the last fit. It saves time and changes nothing else.
+        allowed: Tells which of points (n, d) may be proposed at all; None for all of them.
     """
     keep_freed_memory()
     held = held or {}
     memo = FitMemo() if memo is None else memo
-    builder = memo.builder_for(space, settings.model)
+    conditions = learn_conditions(space, history.points)
+    builder = memo.builder_for(space, settings.model, conditions)
     symmetry = builder.symmetry()
-    history = canonical(history, symmetry)
-    everything = np.concatenate([history.points, history.pending, history.others])
-    avoid = PointSet(everything, symmetry)
-    whole = Domain(space, held=held)
+    history = canonical(history.without_halves(builder.optional), symmetry)
+    everything = np.concatenate([history.points, history.without_value])
+    avoid = PointSet(everything, symmetry, allowed)
+    whole = Domain(space, held=held, conditions=conditions)
     if len(history.points) < max(settings.n_startup_trials, 1):
-        return _settle(None, NO_REGION, whole, avoid, rng, None)
+        return _anything(whole, avoid, history, rng, allowed)
 
+    goal = _Goal(history)
     region = TrustRegion()
     if settings.trust_region is not None:
         region = replay(
-            history.points, history.values, history.asked_from, space, settings.trust_region
+            history.points, goal.merits, history.asked_from, space, settings.trust_region
         )
-    domain = Domain(space, region.as_region(space), held)
-    model = surrogate_of(builder, history, settings, region, memo)
-    acquisition = LogExpectedImprovement(model.surrogate, model.best)
-    starts = _starts(history, domain)
+        region = goal.choose_centre(region, rng)
+    domain = replace(whole, region=region.as_region(space))
+    models = _models(builder, history, settings, region, memo)
+    acquisition = goal.acquisition(models, region)
+    starts = _starts(history, goal, domain)
     point = maximise(acquisition, domain, avoid, starts, rng, settings.search)
     if point is None and domain.region is not None:
         point = maximise(acquisition, whole, avoid, starts, rng, settings.search)
+    is_new = True
     if point is None and whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
-        point = unseen_point(whole, avoid, rng)
+        point = unseen_point(whole, avoid, rng, history.points)
         if point is None:
-            point = maximise(
-                acquisition, whole, PointSet(everything[:0]), starts, rng, settings.search
-            )
-            assert point is not None
-            return Suggestion(point, region.index, is_new=False, chosen=model.chosen)
-    return _settle(point, region.index, whole, avoid, rng, model.chosen)
+            nothing = PointSet(everything[:0], None, allowed)
+            point = maximise(acquisition, whole, nothing, starts, rng, settings.search)
+            is_new = False
+    if point is None:
+        return _anything(whole, avoid, history, rng, allowed)
+    point = whole.settle(point[None], rng)[0]
+    value = float(acquisition(point[None])[0])
+    return Suggestion(point, region.index, is_new, models.objectives[0].chosen, region, value)
 
 
-def _settle(
-    point: Array | None,
-    asked_from: int,
+def _anything(
     whole: Domain,
     avoid: PointSet,
+    history: History,
     rng: np.random.Generator,
-    chosen: Chosen | None,
+    allowed: Allowed | None,
 ) -> Suggestion:
-    """Return the point, or a random new one, or a random old one."""
+    """Return a random new point, or a random old one."""
+    point = unseen_point(whole, avoid, rng, history.points)
+    if point is not None:
+        return Suggestion(point, NO_REGION, is_new=True)
+    if allowed is None:
+        return Suggestion(whole.sample(1, rng)[0], NO_REGION, is_new=False)
+    nothing = PointSet(np.empty((0, len(whole.space))), None, allowed)
+    point = unseen_point(whole, nothing, rng, history.points)
     if point is None:
-        point = unseen_point(whole, avoid, rng)
-    if point is None:
-        return Suggestion(whole.sample(1, rng)[0], asked_from, is_new=False, chosen=chosen)
-    return Suggestion(point, asked_from, is_new=True, chosen=chosen)
-
-
-def canonical(history: History, symmetry: Symmetry | None) -> History:
-    """Return the history with one point for all that are the same to the objective."""
-    if symmetry is None:
-        return history
-    return replace(
-        history,
-        points=symmetry.canonical(history.points),
-        pending=symmetry.canonical(history.pending),
-        others=symmetry.canonical(history.others),
-    )
+        raise NothingAllowed("no point was found that is allowed")
+    return Suggestion(point, NO_REGION, is_new=False)
 
 
 @dataclass(frozen=True, eq=False)
-class FittedModel:
-    """A surrogate, the kernel it has, and the value to improve on."""
+class _Models:
+    """What was learnt about every objective and every constraint."""
 
-    surrogate: Surrogate
-    chosen: Chosen
-    best: float
+    objectives: list[Output]
+    constraints: list[Output]
+    pending: Array
 
 
-def surrogate_of(
+def _models(
+    builder: Builder, history: History, settings: Settings, region: TrustRegion, memo: FitMemo
+) -> _Models:
+    objectives = [
+        objective_of(builder, history, settings, region, memo, index)
+        for index in range(history.objectives.shape[1])
+    ]
+    constraints = []
+    for index, column in enumerate(history.constraint_values.T, start=len(objectives)):
+        # One that nothing is known about, or that never varied, cannot be modelled.
+        if np.isnan(column).all() or (column[~np.isnan(column)] <= 0.0).all():
+            continue
+        constraints.append(
+            _fit(builder, history, column, settings, region, memo, index, True, True)
+        )
+    return _Models(objectives, constraints, history.pending)
+
+
+def objective_of(
     builder: Builder,
     history: History,
     settings: Settings,
     region: TrustRegion,
     memo: FitMemo,
-) -> FittedModel:
-    """Return the surrogate of a history that is not empty."""
-    # Conflicting values of one point are noise, whatever was said about the objective.
-    deterministic = settings.deterministic and not _has_conflicts(history)
-    limit = settings.max_fit_points
-    chosen = fitted(builder, history.points, history.values, deterministic, limit, memo)
-    values = standardise(history.values)
-    some = _model_points(builder.space, history, region, settings.max_model_points)
-    # Failed points too: without a value, but not to be surrounded by more of their kind.
-    without_value = np.concatenate([history.others, history.pending])
-    model = Surrogate(
-        chosen.covariance,
-        chosen.hyperparameters,
-        history.points[some],
-        values[some],
-        without_value[-settings.max_model_points // 2 :],
+    index: int = 0,
+    evenly: bool = False,
+) -> Output:
+    """Return the model of one objective of a history that is not empty.
+
+    ``evenly`` fits bad values as closely as good ones, and as they are. That is always so where
+    they may matter, and where effects are to add up: bent values have no sums.
+    """
+    model = settings.model
+    has_sums = model.is_auto or model.combination is not None
+    evenly = evenly or has_sums or history.has_rivals_of_values
+    values = history.objectives[:, index]
+    return _fit(builder, history, values, settings, region, memo, index, False, evenly)
+
+
+def _fit(
+    builder: Builder,
+    history: History,
+    values: Array,
+    settings: Settings,
+    region: TrustRegion,
+    memo: FitMemo,
+    index: int,
+    is_constraint: bool,
+    evenly: bool,
+) -> Output:
+    return fit_output(
+        builder,
+        history,
+        values,
+        region.centre,
+        settings.deterministic,
+        settings.max_fit_points,
+        settings.max_model_points,
+        memo.of_output(index),
+        is_constraint,
+        evenly,
     )
-    best = float(values.min())
-    if region.centre is not None:
-        best = float(values[history.values == region.best][0])
-    if not deterministic:
-        # A lucky noisy value is no level to improve on; the model's own idea of it is.
-        best = float(np.min(model.mean(history.points[some])))
-    return FittedModel(model, chosen, best)
 
 
-def _model_points(
-    space: Space, history: History, region: TrustRegion, limit: int
-) -> NDArray[np.int64]:
-    """Choose observations for the surrogate: of very many, near, good and late ones."""
-    n = len(history.points)
-    if n <= limit:
-        return np.arange(n)
-    best = np.argsort(history.values, kind="stable")
-    centre = history.points[best[0]] if region.centre is None else region.centre
-    difference = np.abs(history.points - centre)
-    distance = np.where(space.is_discrete, difference > 0.0, difference).sum(axis=1)
-    near = np.argsort(distance, kind="stable")
-    latest = np.arange(n)[::-1]
-    return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])
+class _Goal:
+    """What counts as better: one value, or several, feasible trials first."""
+
+    def __init__(self, history: History) -> None:
+        self._points = history.points
+        violation = violations(history.constraint_values)
+        self.is_feasible = violation <= 0.0
+        self.merits = merits(history.objectives, violation)  # (n, M)
+        self.has_one_objective = self.merits.shape[1] == 1
+
+    def choose_centre(self, region: TrustRegion, rng: np.random.Generator) -> TrustRegion:
+        """Return the region around one of its best trials.
+
+        Of several that are not comparable, those whose neighbours are far away are the most
+        likely: gaps of the front are searched more often.
+        """
+        if self.has_one_objective or not region.front:
+            return region
+        front = np.column_stack([standardise(column, evenly=True) for column in self.merits.T])
+        likely = 1.0 / len(region.front) + crowding_distances(front[list(region.front)])
+        trial = rng.choice(region.front, p=likely / likely.sum())
+        return replace(region, centre=self._points[trial])
+
+    def acquisition(self, models: _Models, region: TrustRegion) -> BatchFunction:
+        """Return what the next point should maximise."""
+        terms: list[BatchFunction] = []
+        improvement = self._improvement(models, region)
+        if improvement is not None:
+            terms.append(improvement)
+        if models.constraints:
+            terms.append(
+                LogFeasibility(
+                    [output.surrogate for output in models.constraints],
+                    [output.zero for output in models.constraints],
+                )
+            )
+        return terms[0] if len(terms) == 1 else Sum(terms)
+
+    def _improvement(self, models: _Models, region: TrustRegion) -> BatchFunction | None:
+        """Return the log expected improvement; None while nothing feasible is known."""
+        if self.has_one_objective:
+            output = models.objectives[0]
+            best = output.best(self.is_feasible, region.front[0] if region.front else None)
+            return None if best is None else LogExpectedImprovement(output.surrogate, best)
+        if not self.is_feasible.any():
+            return None
+        values = np.column_stack([output.values for output in models.objectives])
+        values = values[self.is_feasible]
+        if len(models.pending):
+            # Points under evaluation count as what is expected of them.
+            expected = [output.surrogate.mean(models.pending) for output in models.objectives]
+            values = np.concatenate([values, np.column_stack(expected)])
+        front = values[non_dominated(values)]
+        return LogHypervolumeImprovement(
+            [output.surrogate for output in models.objectives],
+            front,
+            # Beyond the worst that was seen, not the worst of the front: the ends of a front
+            # grow only if what lies beyond them counts.
+            reference_point(values, values),
+        )
 
 
-def _starts(history: History, domain: Domain, n: int = 20) -> Array:
+def _starts(history: History, goal: _Goal, domain: Domain, n: int = 20) -> Array:
     """Return points that the search should vary: the best ones, and the region's centre."""
-    best = history.points[np.argsort(history.values, kind="stable")[:n]]
+    if goal.has_one_objective:
+        order = np.argsort(goal.merits[:, 0], kind="stable")
+    else:
+        ranks = np.argsort(np.argsort(goal.merits, axis=0, kind="stable"), axis=0)
+        is_front = non_dominated(goal.merits)
+        order = np.lexsort((ranks.sum(axis=1), ~is_front))
+    best = history.points[order[:n]]
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])
-
-
-def _has_conflicts(history: History) -> bool:
-    """Whether some point was observed with different values."""
-    fingerprints = PointSet(history.points).fingerprint(history.points)
-    order = np.lexsort((history.values, fingerprints))
-    same = fingerprints[order][1:] == fingerprints[order][:-1]
-    return bool(np.any(same & (history.values[order][1:] != history.values[order][:-1])))

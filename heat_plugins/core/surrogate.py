@@ -208,6 +208,7 @@ class Surrogate:
     ) -> None:
         """Factorise the kernel matrix once; every prediction then is two products."""
         n = len(points)
+        self.points = points
         everything = points if pending is None else np.concatenate([points, pending])
         theta = hyperparameters.theta
         self._cross = covariance.given(theta, everything)

@@ -3,7 +3,9 @@
 The region is a Hamming ball on the discrete parameters times a box on the numeric ones,
 around the best point found in it (CASMOPOLITAN, Wan et al., 2021; TuRBO, Eriksson et al.,
 2019). It grows after successes in a row, shrinks after failures in a row, and when it has
-become too small a new one is begun elsewhere. All of that is a fold over the finished
+become too small a new one is begun elsewhere. With several objectives its centre is one of
+the trials that no other of the region dominates, and a success is a trial that no earlier one
+dominates. All of that is a fold over the finished
 trials in order of completion: nothing is stored but, on each trial, the number of the
 region that it was asked for.
 """
@@ -52,6 +54,8 @@ class TrustRegion:
         index: How many regions came before.
         centre: (d,) best point found in it; None while it has none.
         best: The value there.
+        front: Trials of the region that no other of it dominates; the best one, if there is
+            one objective.
         scale: Its size as a share of the space.
         n_successes: Improvements in a row.
         n_failures: Trials in a row without one.
@@ -63,12 +67,14 @@ class TrustRegion:
     scale: float = 1.0
     n_successes: int = 0
     n_failures: int = 0
+    front: tuple[int, ...] = ()
 
     def as_region(self, space: Space) -> Region | None:
         """Return the part of the space to search; None for all of it."""
         if self.centre is None or self.scale >= 1.0:
             return None
-        n_discrete = _n_free_discrete(space)
+        exists = ~np.isnan(self.centre)
+        n_discrete = int(np.sum(space.is_discrete & (space.n_levels > 1) & exists))
         return Region(self.centre, max(1, math.ceil(self.scale * n_discrete)), self.scale)
 
 
@@ -87,7 +93,7 @@ def replay(
 
     Args:
         points: (n, d) points of the finished trials, in order of completion.
-        values: (n,) their values, minimised.
+        values: (n,) their values, minimised; (n, M) of several objectives.
         asked_from: (n,) index of the region each was asked for, or ``NO_REGION``.
         space: The space of the points.
         rules: When the region changes.
@@ -99,17 +105,17 @@ def replay(
     smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
     if n_discrete < np.sum(space.n_levels > 1):
         smallest = min(smallest, rules.smallest_box)
-    index, centre, best, scale = 0, -1, math.inf, rules.first_scale
+    best = _BestValue() if values.ndim == 1 or values.shape[1] == 1 else _Front()
+    rows = values.reshape(len(values)) if isinstance(best, _BestValue) else values
+    index, scale = 0, rules.first_scale
     successes = failures = 0
-    for i, (value, tag) in enumerate(zip(values.tolist(), asked_from.tolist(), strict=True)):
+    for i, (value, tag) in enumerate(zip(rows.tolist(), asked_from.tolist(), strict=True)):
         if tag > index:
             tag = NO_REGION  # from another study: added by hand
         if tag not in (index, NO_REGION):
             continue
-        improves = value < best or centre < 0
-        counts = tag == index and centre >= 0
-        if improves:
-            centre, best = i, value
+        counts = tag == index and bool(best.trials)
+        improves = best.add(i, value)
         if not counts:
             continue
         successes, failures = (successes + 1, 0) if improves else (0, failures + 1)
@@ -118,7 +124,44 @@ def replay(
         elif failures == rules.failures_to_shrink:
             scale, failures = scale / rules.factor, 0
             if scale < smallest:
-                index, centre, best, scale = index + 1, -1, math.inf, rules.first_scale
-    return TrustRegion(
-        index, points[centre] if centre >= 0 else None, best, scale, successes, failures
-    )
+                index, scale, best = index + 1, rules.first_scale, type(best)()
+    centre = points[best.trials[0]] if best.trials else None
+    return TrustRegion(index, centre, best.value, scale, successes, failures, tuple(best.trials))
+
+
+class _BestValue:
+    """The best trial so far, by its only value."""
+
+    def __init__(self) -> None:
+        self.trials: list[int] = []
+        self.value = math.inf
+
+    def add(self, trial: int, value: float) -> bool:
+        """Take a trial into account; return whether it is better than all before."""
+        if self.trials and not value < self.value:
+            return False
+        self.trials, self.value = [trial], value
+        return True
+
+
+class _Front:
+    """The trials so far that no other dominates."""
+
+    value = math.nan
+
+    def __init__(self) -> None:
+        self.trials: list[int] = []
+        self._values: list[list[float]] = []
+
+    def add(self, trial: int, values: list[float]) -> bool:
+        """Take a trial into account; return whether no earlier one is as good in everything."""
+        if any(_is_as_good(known, values) for known in self._values):
+            return False
+        kept = [i for i, known in enumerate(self._values) if not _is_as_good(values, known)]
+        self.trials = [*[self.trials[i] for i in kept], trial]
+        self._values = [*[self._values[i] for i in kept], values]
+        return True
+
+
+def _is_as_good(values: list[float], others: list[float]) -> bool:
+    return all(value <= other for value, other in zip(values, others, strict=True))

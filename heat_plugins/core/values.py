@@ -8,8 +8,8 @@ from heat_plugins.space import Array
 
 __all__ = ["standardise", "value_of_one"]
 
-# How far above the median a bad value may stand, in spreads of the better half. Random
-# values of well-behaved problems stay below it, so nothing is changed for them.
+# How far above the median an outlier may stand, in spreads of the better half. Random values
+# of well-behaved problems stay below it.
 BAD_SIDE_LIMIT = 10.0
 
 
@@ -31,12 +31,19 @@ def value_of_one(values: Array) -> float:
     return 0.0
 
 
-def standardise(values: Array) -> Array:
+def standardise(values: Array, evenly: bool = True) -> Array:
     """Return values (n,) with mean 0 and deviation 1, robust to outliers and infinities.
 
     Values are minimised. A value far on the bad side (an objective that returns 1e9 or
     infinity for "did not work") says little more than "bad": it is pulled in, so that the
     good values keep their differences. Good values are left alone unless infinite.
+
+    Args:
+        values: (n,) the values.
+        evenly: Whether bad values matter as much as good ones. Then only outliers are pulled
+            in. Otherwise all that are worse than the median are: how bad they are says little
+            about where good ones are, and a long tail must not squeeze those together. With z
+            the distance from the median, in spreads of the better half, z becomes log(1 + z).
     """
     finite = values[np.isfinite(values)]
     if finite.size == 0:
@@ -46,16 +53,21 @@ def standardise(values: Array) -> Array:
     finite, values = finite / scale, values / scale
     median = np.median(finite)
     spread = median - np.quantile(finite, 0.1)
-    ceiling = finite.max()
+    pulled = values
     if spread > 0:
-        ceiling = min(ceiling, median + BAD_SIDE_LIMIT * spread)
+        above = np.where(np.isfinite(values), np.maximum(values - median, 0.0), 0.0)
+        with np.errstate(over="ignore"):
+            badness = np.minimum(above / spread, np.finfo(float).max)
+        lower = np.minimum(badness, BAD_SIDE_LIMIT) if evenly else np.log1p(badness)
+        pulled = np.where(badness > 0.0, median + spread * lower, values)
+    known = pulled[np.isfinite(pulled)]
     # An infinite value is a little worse (or better) than everything finite.
-    step = 0.1 * (ceiling - finite.min()) or 1.0
-    clipped = np.where(np.isposinf(values), ceiling + step, np.minimum(values, ceiling))
-    clipped = np.where(np.isneginf(values), finite.min() - step, clipped)
-    centred: Array = clipped - clipped.mean()
+    step = 0.1 * (known.max() - known.min()) or 1.0
+    pulled = np.where(np.isposinf(pulled), known.max() + step, pulled)
+    pulled = np.where(np.isneginf(pulled), known.min() - step, pulled)
+    centred: Array = pulled - pulled.mean()
     largest = np.max(np.abs(centred))
-    if largest <= 1e-15 * np.max(np.abs(clipped)):  # nothing but rounding differs
+    if largest <= 1e-15 * np.max(np.abs(pulled)):  # nothing but rounding differs
         return np.zeros_like(centred)
     centred /= largest  # squares of tiny differences would underflow
     standardised: Array = centred / centred.std()

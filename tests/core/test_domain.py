@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain, Region, apply_changes
+from heat_plugins.core.domain import Domain, Region, apply_changes, differing
+from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
 CHECKED = settings(deadline=None, max_examples=80)
@@ -283,3 +284,159 @@ def test_contains_counts_free_codes_only(radius):
     domain = Domain(space, Region(np.zeros(4), radius, 0.5), {0: 1.0})
     points = domain.enumerate()
     np.testing.assert_array_equal(domain.contains(points), points[:, 1:3].sum(axis=1) <= radius)
+
+
+# --------------------------------------------------------- parameters that may not exist
+BRANCHES = Space(
+    (
+        Categorical("model", "abc"),
+        Categorical("depth", range(3)),  # of model a
+        Integer("width", 0, 3),  # of model a
+        Categorical("solver", range(2)),  # of model b
+        Float("rate", 0.0, 1.0, 0.5),  # of model b with solver 1
+        Categorical("colour", range(3)),
+        Float("size", 0.0, 1.0),
+    )
+)
+FINITE = Space(BRANCHES.parameters[:-1])
+
+
+def exist(points):
+    """Return which of the parameters exist at points, by the rule itself."""
+    active = np.ones(points.shape, dtype=bool)
+    active[:, [1, 2]] = (points[:, 0] == 0.0)[:, None]
+    active[:, 3] = points[:, 0] == 1.0
+    active[:, 4] = (points[:, 0] == 1.0) & (points[:, 3] == 1.0)
+    return active
+
+
+def deactivated(points):
+    return np.where(exist(points), points, np.nan)
+
+
+def conditions_of(space):
+    known = deactivated(space.sample(300, np.random.default_rng(0)))
+    return learn_conditions(space, known)
+
+
+CONDITIONS = {len(space): conditions_of(space) for space in (BRANCHES, FINITE)}
+
+
+@st.composite
+def conditional_domains(draw, space=BRANCHES):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    region = None
+    if draw(st.booleans()):
+        centre = deactivated(space.sample(1, rng))[0]
+        region = Region(centre, draw(st.integers(1, 5)), draw(st.floats(0.01, 1.1)))
+    columns = draw(st.sets(st.integers(0, len(space) - 1), max_size=2))
+    anything = space.sample(1, rng)[0]
+    held = {column: float(anything[column]) for column in columns}
+    return Domain(space, region, held, CONDITIONS[len(space)])
+
+
+def as_rows(points):
+    """Return points as a set that can be compared, NaN and all."""
+    return set(map(tuple, np.where(np.isnan(points), -1.0, points).tolist()))
+
+
+def assert_belongs(domain, points):
+    """Check that points are of the space, of their branches, as held, and in the region."""
+    active = exist(points)
+    np.testing.assert_array_equal(np.isnan(points), ~active)
+    snapped = domain.space.snap(points)
+    np.testing.assert_array_equal(points[:, domain.free], snapped[:, domain.free])
+    for column, value in domain.held.items():
+        assert np.all(points[active[:, column], column] == value)
+    assert np.all(domain.contains(points))
+
+
+@given(conditional_domains(), st.integers(0, 2**32))
+@CHECKED
+def test_samples_have_what_exists_and_nothing_else(domain, seed):
+    points = domain.sample(40, np.random.default_rng(seed))
+    assert_belongs(domain, points)
+    np.testing.assert_array_equal(points, domain.sample(40, np.random.default_rng(seed)))
+
+
+@given(conditional_domains(), st.integers(0, 2**32), st.floats(0.0, 0.6))
+@CHECKED
+def test_project_completes_and_cuts_to_the_branch(domain, seed, n_missing):
+    rng = np.random.default_rng(seed)
+    wild = wild_points(domain, 30, seed)
+    wild[:, 1:][rng.random((30, len(domain.space) - 1)) < n_missing] = np.nan
+    points = domain.project(wild, rng)
+    assert_belongs(domain, points)
+    np.testing.assert_array_equal(domain.project(points, rng), points)
+
+
+@given(conditional_domains(FINITE))
+@CHECKED
+def test_enumeration_has_every_point_of_every_branch(domain):
+    expected = all_points(FINITE)
+    for column, value in domain.held.items():
+        expected[:, column] = value
+    found = domain.enumerate()
+    assert as_rows(found) == as_rows(deactivated(expected))
+    assert len(found) == domain.size  # branches that have less come more often
+
+
+@given(conditional_domains(), st.integers(0, 2**32))
+@CHECKED
+def test_changes_are_of_what_exists_and_lead_to_points_of_the_domain(domain, seed):
+    rng = np.random.default_rng(seed)
+    point = domain.sample(1, rng)[0]
+    columns, coordinates = domain.changes(point)
+    assert not np.any(np.isnan(point[columns])) and set(columns) <= set(domain.free)
+    assert np.all(coordinates != point[columns])
+    assert_belongs(domain, domain.settle(apply_changes(point, columns, coordinates), rng))
+
+
+@given(conditional_domains(), st.integers(0, 2**32))
+@CHECKED
+def test_every_code_that_stays_inside_is_among_the_changes(domain, seed):
+    """Columns that do not exist at the centre do not count in the distance from it."""
+    point = domain.sample(1, np.random.default_rng(seed))[0]
+    expected = []
+    for column in domain.free_discrete[~np.isnan(point[domain.free_discrete])]:
+        for code in range(int(domain.space.n_levels[column])):
+            changed = point.copy()
+            changed[column] = code
+            if code != point[column] and domain.contains(changed[None])[0]:
+                expected.append((int(column), float(code)))
+    columns, coordinates = domain.changes(point)
+    codes = domain.space.is_discrete[columns]
+    found = zip(columns[codes].tolist(), coordinates[codes].tolist(), strict=True)
+    assert sorted(found) == sorted(expected)
+
+
+@given(conditional_domains(), st.integers(0, 2**32))
+@CHECKED
+def test_settling_keeps_what_exists_and_takes_the_rest_from_the_centre(domain, seed):
+    rng = np.random.default_rng(seed)
+    points = domain.sample(20, rng)
+    moved = points.copy()
+    moved[:, 0] = rng.integers(3, size=20)
+    settled = domain.settle(moved, rng)
+    held = domain.hold(moved)
+    stays = ~np.isnan(held) & exist(settled)
+    np.testing.assert_array_equal(settled[stays], held[stays])
+    new = np.isnan(held) & exist(settled)
+    if domain.centre is not None:
+        centre = np.broadcast_to(domain.centre, points.shape)
+        new &= ~np.isnan(centre)
+        np.testing.assert_array_equal(settled[new], centre[new])
+
+
+def test_what_does_not_exist_is_no_difference():
+    centre = np.array([0.0, 1.0, np.nan, 0.5])
+    points = np.array([[1.0, np.nan, 2.0, 0.5], [0.0, 2.0, np.nan, 0.4]])
+    expected = [[True, False, False, False], [False, True, False, True]]
+    assert differing(points, centre).tolist() == expected
+
+
+def test_gradients_are_taken_in_columns_that_exist():
+    space = Space((Categorical("c", "ab"), Float("x", 0, 1), Float("y", 0, 1)))
+    domain = Domain(space)
+    assert domain.free_continuous_at(np.array([0.0, 0.5, np.nan])).tolist() == [1]
+    assert domain.free_continuous_at(np.array([0.0, np.nan, np.nan])).tolist() == []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from heat_plugins.core.domain import Domain, Region, apply_changes
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
+from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.seen import PointSet
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -357,3 +358,117 @@ def test_counting_works_beyond_64_bits():
         assert seen.n_calls > 1
         assert point.shape == (d,) and set(point) <= {0.0, 1.0, 2.0}
     assert math.isfinite(point.sum())
+
+
+# --------------------------------------------------------------------- points refused
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("space", "allowed"),
+    [
+        (Space((Integer("i", 0, 999),)), lambda p: p[:, 0] == 0.0),
+        (categories(*[3] * 8), lambda p: np.all(p == 2.0, axis=1)),
+        (categories(*[10] * 9), lambda p: (p[:, 0] == 3.0) & (p[:, 1] == 4.0)),
+        (Space((Float("x", 0, 1), Categorical("c", range(10)))), lambda p: p[:, 0] < 0.01),
+    ],
+    ids=["one of 1000", "one of 6561", "1 % of 10^9", "1 % of a line"],
+)
+def test_points_that_are_hardly_ever_allowed_are_found(space, allowed, seed):
+    nothing = PointSet(np.empty((0, len(space))), allowed=allowed)
+    point = unseen_point(Domain(space), nothing, np.random.default_rng(seed))
+    assert point is not None
+    assert allowed(point[None])[0]
+
+
+@PATHS
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_of_the_allowed_points_is_found(budget, seed):
+    rng = np.random.default_rng(seed)
+    space = categories(3, 4, 3, 3, 2)
+    function = RandomFunction(space, rng)
+    domain = Domain(space)
+
+    def allowed(points):
+        return points.sum(axis=1) % 3 == 1
+
+    everything = domain.enumerate()
+    best = everything[allowed(everything)]
+    best = best[np.argmax(function(best))]
+    avoid = PointSet(np.empty((0, 5)), allowed=allowed)
+    starts = domain.sample(5, rng)
+    np.testing.assert_array_equal(maximise(function, domain, avoid, starts, rng, budget), best)
+
+
+@PATHS
+def test_none_where_nothing_is_allowed(budget):
+    space = categories(3, 4)
+    nothing = PointSet(np.empty((0, 2)), allowed=lambda points: np.zeros(len(points), dtype=bool))
+    rng = np.random.default_rng(0)
+    function = RandomFunction(space, rng)
+    starts = space.sample(3, rng)
+    assert maximise(function, Domain(space), nothing, starts, rng, budget) is None
+    assert unseen_point(Domain(space), nothing, rng) is None
+
+
+# ----------------------------------------------------------- parameters that may not exist
+BRANCHES = Space(
+    (
+        Categorical("branch", "abc"),
+        *(Categorical(f"a{i}", range(4)) for i in range(4)),
+        *(Categorical(f"b{i}", range(3)) for i in range(4)),
+        Float("b", 0.0, 1.0),
+        Categorical("c", range(5)),
+        Categorical("all", range(3)),
+    )
+)
+LISTED = Space(tuple(p for p in BRANCHES.parameters if p.name != "b"))
+
+
+def conditional(space):
+    """Return the domain in which parameters exist in the branch that their names begin with."""
+    known = space.sample(200, np.random.default_rng(0))
+    for column, name in enumerate(space.names[1:-1], start=1):
+        known[known[:, 0] != "abc".index(name[0]), column] = np.nan
+    return Domain(space, conditions=learn_conditions(space, known))
+
+
+class OfBranches(RandomFunction):
+    """Effects of the codes that exist, and a bowl where the number does."""
+
+    def __call__(self, points):
+        codes = np.nan_to_num(points[:, self.discrete]).astype(int)
+        exists = ~np.isnan(points[:, self.discrete])
+        values = (self.single[np.arange(codes.shape[1]), codes] * exists).sum(axis=1)
+        return values - 5.0 * np.nan_to_num((points[:, self.numeric] - 0.3) ** 2).sum(axis=1)
+
+    def value_and_gradient(self, point, columns):
+        assert not np.any(np.isnan(point[columns]))
+        return float(self(point[None])[0]), -10.0 * (point[columns] - 0.3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_branch_and_the_best_of_it_are_found(seed):
+    """Compared with looking at every point: there are few once branches are known."""
+    rng = np.random.default_rng(seed)
+    domain = conditional(BRANCHES)
+    function = OfBranches(BRANCHES, rng)
+    listed = conditional(LISTED)
+    rows = listed.sample(20_000, rng)
+    rows = np.insert(rows, BRANCHES.column["b"], np.where(rows[:, 0] == 1.0, 0.3, np.nan), axis=1)
+    best = rows[np.argmax(function(rows))]
+    avoid = PointSet(np.empty((0, len(BRANCHES))))
+    starts = domain.sample(5, rng)
+    found = maximise(function, domain, avoid, starts, rng, NO_ENUMERATION)
+    np.testing.assert_allclose(found, best, atol=1e-4)
+
+
+def test_the_only_unseen_point_of_a_branch_is_found():
+    space = Space((Categorical("branch", "ab"), Integer("a", 0, 19), Integer("b", 0, 9)))
+    domain = conditional(Space((*space.parameters, Categorical("all", "x"))))
+    everything = np.unique(np.nan_to_num(domain.enumerate(), nan=-1.0), axis=0)
+    everything[everything == -1.0] = np.nan
+    assert len(everything) == 30  # not 400
+    rng = np.random.default_rng(0)
+    for unseen in range(0, 30, 3):
+        avoid = PointSet(np.delete(everything, unseen, axis=0))
+        np.testing.assert_array_equal(unseen_point(domain, avoid, rng), everything[unseen])
+    assert unseen_point(domain, PointSet(everything), rng) is None

@@ -96,3 +96,40 @@ def test_fingerprints_use_all_their_bits():
     bits = (fingerprints[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
     shares = bits.mean(axis=0)
     assert np.all(np.abs(shares - 0.5) < 0.05)
+
+
+# ---------------------------------------------------- what does not exist, what is refused
+def test_a_parameter_that_does_not_exist_is_a_coordinate_of_its_own():
+    points = np.array([[0.0, np.nan, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, np.nan]])
+    for i in range(3):
+        assert PointSet(points[[i]]).contains(points).tolist() == [i == j for j in range(3)]
+    assert len(PointSet(np.repeat(points, 4, axis=0))) == 3
+    # Whatever has made it one: two NaNs need not have the same bits.
+    assert PointSet(points).contains(points + np.array([1.0, np.nan, 1.0]) * 0.0)[0]
+
+
+def test_refused_points_count_as_known():
+    """The rule is asked about points that are not known, and about those only."""
+    points = np.array(list(itertools.product([0.0, 1.0, 2.0], repeat=2)))
+    asked = []
+
+    def allowed(rows):
+        asked.extend(map(tuple, rows.tolist()))
+        return rows.sum(axis=1) >= 2.0
+
+    known = points[[0, 8]]
+    point_set = PointSet(known, allowed=allowed)
+    expected = [tuple(p) in as_set(known) or p.sum() < 2.0 for p in points]
+    assert point_set.contains(points).tolist() == expected
+    assert set(asked) == as_set(points) - as_set(known)
+    assert len(point_set) == 2
+    columns, new = np.array([0, 0, 1]), np.array([1.0, 2.0, 2.0])
+    changed = apply_changes(points[0], columns, new)
+    np.testing.assert_array_equal(
+        point_set.contains_changed(points[0], columns, new), point_set.contains(changed)
+    )
+
+
+def test_an_empty_set_with_a_rule_holds_what_the_rule_refuses():
+    nothing = PointSet(np.empty((0, 2)), allowed=lambda rows: rows[:, 0] > 0.0)
+    assert nothing.contains(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [True, False]

@@ -1,5 +1,6 @@
 """The next point: a pure function of what is known, and new for as long as it can be."""
 
+import copy
 import dataclasses
 import math
 
@@ -11,10 +12,12 @@ from hypothesis import strategies as st
 from heat_plugins.core import suggest as suggest_module
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget
-from heat_plugins.core.suggest import FitMemo, History, Settings, suggest
+from heat_plugins.core.suggest import FitMemo, History, NothingAllowed, Settings, suggest
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.core.values import standardise
+from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.structures import Additive, InteractionOrders, RandomDecomposition
 
 FEW = settings(deadline=None, max_examples=12)
 SMALL_SEARCH = SearchBudget(
@@ -105,15 +108,15 @@ def is_valid(space, point):
 def test_the_same_arguments_give_the_same_point(space, deterministic):
     options = dataclasses.replace(QUICK, deterministic=deterministic)
     history = some_history(space, 12, n_pending=2, n_others=1)
-    before = [array.copy() for array in dataclasses.astuple(history)]
+    before = [copy.deepcopy(array) for array in dataclasses.astuple(history)]
     first = suggest(space, history, options, np.random.default_rng(5))
     memo = FitMemo()
     for memo_or_none in (None, memo, memo, FitMemo()):
         again = suggest(space, history, options, np.random.default_rng(5), memo=memo_or_none)
         np.testing.assert_array_equal(again.point, first.point)
         assert (again.asked_from, again.is_new) == (first.asked_from, first.is_new)
-    for array, copy in zip(dataclasses.astuple(history), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
+    for array, old in zip(dataclasses.astuple(history), before, strict=True):
+        np.testing.assert_array_equal(array, old)
     assert is_valid(space, first.point)
 
 
@@ -402,7 +405,7 @@ def test_the_best_value_is_the_one_to_improve_on(monkeypatch, rules, worst):
     points = CATEGORIES.sample(10, np.random.default_rng(0))
     values = np.append(np.arange(9.0), worst)
     suggest(CATEGORIES, History.of(CATEGORIES, points, values), options, np.random.default_rng(1))
-    assert asked == [pytest.approx(standardise(values).min())]
+    assert asked == [pytest.approx(standardise(values, evenly=False).min())]
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -505,3 +508,255 @@ def test_the_model_prefers_the_better_half(n_codes):
     history = History.of(space, points, points[:, 0])
     suggestion = suggest(space, history, QUICK, np.random.default_rng(n_codes))
     assert suggestion.point[0] == 0.0
+
+
+# ----------------------------------------------------------- parameters that may not exist
+BRANCHES = Space(
+    (
+        Categorical("branch", "ab"),
+        Float("of_a", 0, 1),
+        Categorical("of_b", range(4)),
+        Integer("all", 0, 5),
+    )
+)
+
+
+def in_branches(n, seed=0):
+    points = BRANCHES.sample(n, np.random.default_rng(seed))
+    points[points[:, 0] == 1.0, 1] = np.nan
+    points[points[:, 0] == 0.0, 2] = np.nan
+    return points
+
+
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_a_suggestion_has_what_its_branch_has(rules):
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    points = in_branches(16)
+    history = History.of(BRANCHES, points, np.nansum(points, axis=1))
+    for seed in range(6):
+        suggestion = suggest(BRANCHES, history, options, np.random.default_rng(seed))
+        branch, of_a, of_b, everywhere = suggestion.point
+        assert (np.isnan(of_a), np.isnan(of_b)) == (branch == 1.0, branch == 0.0)
+        assert not np.isnan(everywhere)
+        assert math.isfinite(suggestion.acquisition)
+        held = {0: 1.0 - branch}
+        other = suggest(BRANCHES, history, options, np.random.default_rng(seed), held=held)
+        assert other.point[0] == held[0] and np.isnan(other.point[int(2 - held[0])])
+
+
+def test_what_is_given_but_does_not_exist_is_left_out_and_the_rest_is_new():
+    """A value for the other branch was enqueued as well: that makes no old point a new one."""
+    space = Space((Categorical("branch", "ab"), Categorical("a", range(3)), Integer("b", 0, 3)))
+    everything = np.array(
+        [[0.0, a, np.nan] for a in range(3)] + [[1.0, np.nan, b / 3] for b in range(4)]
+    )
+    for unseen in range(7):
+        known = np.delete(everything, unseen, axis=0)
+        history = History.of(space, known, np.arange(6.0))
+        held = {0: everything[unseen, 0], 1: 1.0, 2: 0.0}
+        if everything[unseen, 0] == 0.0:
+            del held[1]
+        else:
+            del held[2]
+        for enumerate_up_to in (0, 1000):
+            options = dataclasses.replace(
+                QUICK, search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to)
+            )
+            suggestion = suggest(space, history, options, np.random.default_rng(0), held=held)
+            np.testing.assert_array_equal(suggestion.point, everything[unseen])
+            assert suggestion.is_new
+
+
+PATHS = {f"c{i}": "path" for i in range(8)}
+
+
+@pytest.mark.parametrize("n_objectives", [1, 2])
+@pytest.mark.parametrize(
+    ("space", "model"),
+    [
+        (MIXED, Model(structure=Additive())),
+        (MIXED, Model(structure=InteractionOrders(2))),
+        (MIXED, Model(structure=RandomDecomposition())),
+        (CATEGORIES, Model(kernel="combo", graphs=PATHS)),
+        (CATEGORIES, Model(graphs=PATHS)),
+        (CATEGORIES, Model(kernel="ssk")),
+        (MIXED, Model(quantitative=["o"])),
+    ],
+    ids=["additive", "interactions", "decomposition", "combo", "graphs", "ssk", "quantities"],
+)
+def test_trials_that_ended_or_began_half_way_do_no_harm(space, model, n_objectives):
+    """They lack parameters that always exist: nobody knows where they would have been."""
+    rng = np.random.default_rng(0)
+    points, half = space.sample(10, rng), space.sample(4, rng)
+    half[:, -2:] = np.nan
+    half[0, 1:] = np.nan
+    values = np.column_stack([value_of(points), -value_of(points)])[:, :n_objectives]
+    values = values[:, 0] if n_objectives == 1 else values
+    options = dataclasses.replace(QUICK, model=model)
+    history = History.of(space, points, values, pending=half[:2], others=half[2:])
+    suggestion = suggest(space, history, options, np.random.default_rng(1))
+    assert is_valid(space, suggestion.point)
+    assert math.isfinite(suggestion.acquisition)
+
+
+# -------------------------------------------------------------------------- constraints
+def constrained(n, limit, seed=0, **fields):
+    """Return a history of numbers in which small is good but only ``x >= limit`` is feasible."""
+    space = Space((Float("x", 0, 1), Categorical("c", range(3))))
+    points = space.sample(n, np.random.default_rng(seed))
+    constraints = (limit - points[:, 0])[:, None]
+    return space, History.of(space, points, points[:, 0], constraints=constraints, **fields)
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_suggestions_lie_where_the_constraint_is_expected_to_hold(deterministic, rules):
+    options = dataclasses.replace(QUICK, deterministic=deterministic, trust_region=rules)
+    space, history = constrained(20, 0.5)
+    found = [suggest(space, history, options, np.random.default_rng(s)).point for s in range(6)]
+    assert all(0.4 < point[0] < 0.75 for point in found)
+    unconstrained = dataclasses.replace(history, constraints=None)
+    free = suggest(space, unconstrained, options, np.random.default_rng(0)).point
+    assert free[0] < 0.2
+
+
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_while_nothing_is_feasible_feasibility_is_looked_for(rules):
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    space, history = constrained(12, 1.2)  # the larger the better, and never enough
+    found = [suggest(space, history, options, np.random.default_rng(s)).point for s in range(4)]
+    assert all(point[0] > 0.7 for point in found)
+
+
+def test_a_constraint_that_always_holds_changes_nothing():
+    space, history = constrained(12, -1.0)
+    without = dataclasses.replace(history, constraints=None)
+    for seed in range(3):
+        points = [
+            suggest(space, h, QUICK, np.random.default_rng(seed)).point for h in (history, without)
+        ]
+        np.testing.assert_array_equal(*points)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.full(8, np.nan),
+        np.array([1.0] + [np.nan] * 7),
+        np.full(8, math.inf),
+        np.array([math.inf, -math.inf] * 4),
+        np.array([1e300, -1e300, 1e-300, 0.0] * 2),
+        np.full(8, 3.0),
+    ],
+    ids=["unknown", "one known", "inf", "both", "huge", "constant"],
+)
+@pytest.mark.parametrize("n_objectives", [1, 2])
+def test_any_constraints_give_a_point(column, n_objectives):
+    points = MIXED.sample(8, np.random.default_rng(0))
+    values = np.column_stack([value_of(points), -value_of(points)])[:, :n_objectives]
+    constraints = np.column_stack([column, np.linspace(-1.0, 1.0, 8)])
+    history = History.of(MIXED, points, np.squeeze(values), constraints=constraints)
+    suggestion = suggest(MIXED, history, QUICK, np.random.default_rng(1))
+    assert is_valid(MIXED, suggestion.point) and suggestion.is_new
+    assert math.isfinite(suggestion.acquisition)
+
+
+# --------------------------------------------------------------------- several objectives
+@pytest.mark.parametrize("n_objectives", [2, 3, 4])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+@pytest.mark.parametrize("kind", ["usual", "equal", "infinite", "one constant"])
+def test_any_values_of_several_objectives_give_a_point(n_objectives, rules, kind):
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    rng = np.random.default_rng(0)
+    points = MIXED.sample(10, rng)
+    values = rng.standard_normal((10, n_objectives))
+    if kind == "equal":
+        values[:] = 1.0
+    elif kind == "infinite":
+        values[:4] = [[math.inf], [-math.inf], [math.inf], [-math.inf]]
+        values[4, 0], values[5, -1] = math.inf, -math.inf
+    elif kind == "one constant":
+        values[:, 1] = 7.0
+    pending = MIXED.sample(2, rng)
+    history = History.of(MIXED, points, values, pending=pending)
+    suggestion = suggest(MIXED, history, options, np.random.default_rng(1))
+    assert is_valid(MIXED, suggestion.point) and suggestion.is_new
+    assert math.isfinite(suggestion.acquisition)
+    again = suggest(MIXED, history, options, np.random.default_rng(1), memo=FitMemo())
+    np.testing.assert_array_equal(again.point, suggestion.point)
+
+
+def test_the_front_is_extended_and_not_repeated():
+    """Two bowls: everything between their middles is on the front, and nothing else."""
+    space = Space((Float("x", 0, 1), Float("y", 0, 1)))
+    points = space.sample(15, np.random.default_rng(0))
+
+    def bowls(rows):
+        left, right = np.array([0.2, 0.5]), np.array([0.8, 0.5])
+        return np.column_stack([((rows - middle) ** 2).sum(axis=1) for middle in (left, right)])
+
+    history = History.of(space, points, bowls(points))
+    options = dataclasses.replace(QUICK, deterministic=True, search=SearchBudget())
+    found = []
+    for seed in range(8):
+        suggestion = suggest(space, history, options, np.random.default_rng(seed))
+        found.append(suggestion.point)
+        points = np.concatenate([history.points, suggestion.point[None]])
+        history = History.of(space, points, bowls(points))
+    assert np.all(np.abs(np.array(found)[:, 1] - 0.5) < 0.2)
+    assert np.ptp(np.array(found)[:, 0]) > 0.3
+
+
+# ------------------------------------------------------------------------------- a rule
+@pytest.mark.parametrize("n", [0, 12])
+@pytest.mark.parametrize("rules", [None, BUSY_RULES])
+def test_only_what_is_allowed_is_suggested(n, rules):
+    options = dataclasses.replace(QUICK, trust_region=rules)
+    for space in (MIXED, CATEGORIES, GRID):
+        history = some_history(space, n)
+
+        def allowed(points):
+            return points[:, 0] == 1.0
+
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            suggestion = suggest(space, history, options, rng, allowed=allowed)
+            assert suggestion.point[0] == 1.0
+
+
+@pytest.mark.parametrize("n", [0, 12])
+@pytest.mark.parametrize("space", [MIXED, GRID], ids=["mixed", "grid"])
+def test_nothing_allowed_is_an_error(space, n):
+    history = some_history(space, n)
+    with pytest.raises(NothingAllowed):
+        suggest(
+            space,
+            history,
+            QUICK,
+            np.random.default_rng(0),
+            allowed=lambda points: np.zeros(len(points), dtype=bool),
+        )
+
+
+@pytest.mark.parametrize("n_startup", [0, 100])
+@pytest.mark.parametrize("enumerate_up_to", [0, 1000])
+def test_all_that_is_allowed_is_visited_before_anything_is_repeated(n_startup, enumerate_up_to):
+    options = dataclasses.replace(
+        QUICK,
+        n_startup_trials=n_startup,
+        search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to),
+    )
+    space = Space((Integer("i", 0, 29), Categorical("c", range(20))))
+
+    def allowed(points):
+        return (points[:, 1] == 7.0) & (points[:, 0] < 0.3)
+
+    history, found = some_history(space, 0), []
+    for i in range(12):
+        rng = np.random.default_rng(i)
+        suggestion = suggest(space, history, options, rng, allowed=allowed)
+        found.append(suggestion)
+        history = extended(history, suggestion, float(i % 4))
+    assert [s.is_new for s in found] == [True] * 9 + [False] * 3
+    assert len({tuple(s.point) for s in found}) == 9
+    assert all(allowed(s.point[None])[0] for s in found)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Categorical, Float, Integer, Space
 
@@ -266,3 +267,75 @@ def test_the_ball_and_the_box_follow_the_scale(scale):
         assert region.radius >= scale * n_discrete
         assert region.half_width == scale
         np.testing.assert_array_equal(region.centre, point(0, space))
+
+
+# -------------------------------------------------------------------- several objectives
+@st.composite
+def several_objectives(draw):
+    n, m = draw(st.integers(0, 40)), draw(st.integers(2, 4))
+    values = draw(
+        st.lists(
+            st.lists(
+                st.one_of(st.integers(-3, 3).map(float), st.sampled_from([math.inf, -math.inf])),
+                min_size=m,
+                max_size=m,
+            ),
+            min_size=n,
+            max_size=n,
+        )
+    )
+    return np.array(values).reshape(n, m), draw(
+        st.lists(st.integers(-1, 1), min_size=n, max_size=n)
+    )
+
+
+@given(several_objectives())
+@CHECKED
+def test_the_front_is_what_nothing_of_the_region_dominates(history):
+    values, tags = history
+    region = after(values, tags, rules=dataclasses.replace(RULES, failures_to_shrink=10**9))
+    front = np.flatnonzero(non_dominated(values)) if len(values) else []
+    assert sorted(region.front) == list(front)
+    if len(values):
+        np.testing.assert_array_equal(region.centre, point(region.front[0]))
+
+
+@given(several_objectives())
+@CHECKED
+def test_a_success_is_a_trial_that_no_earlier_one_is_as_good_as(history):
+    values, tags = history
+    rules = dataclasses.replace(RULES, successes_to_grow=10**9, failures_to_shrink=10**9)
+    region = after(values, tags, rules=rules)
+    row = 0  # of successes if positive, of failures if negative
+    for i in range(1, len(values)):
+        if tags[i] != 0:
+            continue
+        is_new = not any(np.all(values[j] <= values[i]) for j in range(i))
+        row = max(row, 0) + 1 if is_new else min(row, 0) - 1
+    assert (region.n_successes, region.n_failures) == (max(row, 0), max(-row, 0))
+
+
+@given(histories())
+@CHECKED
+def test_a_single_column_is_one_objective(history):
+    values, tags = history
+    column = np.array(values, dtype=float)[:, None]
+    assert state(after(column, tags)) == state(after(values, tags))
+
+
+def test_a_new_region_has_a_front_of_its_own():
+    small = dataclasses.replace(RULES, failures_to_shrink=1, first_scale=1 / 6)
+    values = [[0.0, 0.0], [1.0, 1.0], [3.0, 4.0], [4.0, 3.0]]
+    region = after(values, tags=[NO_REGION, 0, 1, NO_REGION], rules=small)
+    assert region.index == 1
+    assert region.front == (2, 3)
+
+
+# ----------------------------------------------------------- parameters that may not exist
+def test_the_ball_is_a_share_of_the_parameters_that_exist_at_the_centre():
+    centre = np.array([0.0, np.nan, np.nan, 2.0, 1.0, np.nan])
+    region = TrustRegion(centre=centre, scale=0.5)
+    assert region.as_region(DISCRETE).radius == 2  # half of three, rounded up
+    assert region.as_region(DISCRETE).half_width == 0.5
+    nothing = TrustRegion(centre=np.full(6, np.nan), scale=0.5)
+    assert nothing.as_region(DISCRETE).radius == 1

@@ -1,0 +1,97 @@
+"""The probability that a point is feasible, from surrogates of its constraints.
+
+Notation
+    ===========  =====================================================================
+    mu, s        posterior mean and deviation of a standardised constraint
+    t            where 0 lies on its standardised scale: feasible is at most t
+    z            (t - mu) / s
+    ===========  =====================================================================
+
+Constraints are taken to be independent, so the probability is the product of Phi(z) over
+them (Gardner et al., 2014), and its logarithm is added to that of the improvement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from heat_plugins.core.genetic import BatchFunction
+from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.space import Array
+
+__all__ = ["LogFeasibility", "Sum"]
+
+Columns = NDArray[np.int64]
+
+_LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+
+
+class LogFeasibility:
+    """The log probability that all constraints hold, as a function of points.
+
+    Args:
+        surrogates: Posteriors of the constraints.
+        limits: t of each.
+    """
+
+    def __init__(self, surrogates: Sequence[Surrogate], limits: Sequence[float]) -> None:
+        self._constraints = list(zip(surrogates, limits, strict=True))
+
+    def _sum(self, posterior: Callable[[Surrogate], tuple[Array, Array]]) -> Array:
+        logs = []
+        for surrogate, limit in self._constraints:
+            mean, variance = posterior(surrogate)
+            logs.append(special.log_ndtr((limit - mean) / np.sqrt(variance)))
+        total: Array = np.sum(logs, axis=0)
+        return total
+
+    def __call__(self, points: Array) -> Array:
+        """Return values (n,) at points (n, d)."""
+        return self._sum(lambda surrogate: surrogate.posterior(points))
+
+    def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
+        """Return values (N,) at a point (d,) after each of N single changes."""
+        return self._sum(lambda s: s.posterior_of_changes(point, columns, coordinates))
+
+    def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:
+        """Return the value at a point (d,) and its derivative (c,) in numeric columns.
+
+        d log Phi(z) = phi(z) / Phi(z) dz,  dz = -(dmu + z ds) / s
+        """
+        value, gradient = 0.0, np.zeros(len(columns))
+        for surrogate, limit in self._constraints:
+            mean, variance, by_mean, by_variance = surrogate.posterior_gradient(point, columns)
+            deviation = np.sqrt(variance)
+            z = (limit - mean) / deviation
+            log_probability = float(special.log_ndtr(z))
+            ratio = np.exp(-0.5 * z**2 - _LOG_SQRT_2PI - log_probability)
+            value += log_probability
+            gradient -= ratio * (by_mean + z * by_variance / (2.0 * deviation)) / deviation
+        return value, gradient
+
+
+class Sum:
+    """The sum of functions that are searched."""
+
+    def __init__(self, terms: Sequence[BatchFunction]) -> None:
+        self._terms = tuple(terms)
+
+    def __call__(self, points: Array) -> Array:
+        """Return values (n,) at points (n, d)."""
+        total: Array = np.sum([term(points) for term in self._terms], axis=0)
+        return total
+
+    def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
+        """Return values (N,) at a point (d,) after each of N single changes."""
+        values = [term.of_changes(point, columns, coordinates) for term in self._terms]
+        total: Array = np.sum(values, axis=0)
+        return total
+
+    def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:
+        """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
+        found = [term.value_and_gradient(point, columns) for term in self._terms]
+        return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)

@@ -1,0 +1,108 @@
+"""What is known when a point is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.core.symmetry import Symmetry
+from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.space import Array, Space
+
+__all__ = ["History", "canonical"]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """The trials of a study as arrays.
+
+    Args:
+        points: (n, d) evaluated points in order of completion; NaN where a parameter was not
+            asked for.
+        values: (n,) their values, to be minimised, or (n, M) of M objectives; infinities are
+            allowed, NaN is not.
+        asked_from: (n,) the trust region each was asked for (``NO_REGION`` if none).
+        pending: (p, d) points under evaluation.
+        others: (q, d) further points that need not be proposed again: failed, say.
+        constraints: (n, C) numbers that are at most 0 where a trial is feasible, NaN where
+            they are not known; None for no constraints.
+    """
+
+    points: Array
+    values: Array
+    asked_from: NDArray[np.int64]
+    pending: Array
+    others: Array
+    constraints: Array | None = None
+
+    @staticmethod
+    def of(
+        space: Space,
+        points: Array,
+        values: Array,
+        asked_from: NDArray[np.int64] | None = None,
+        pending: Array | None = None,
+        others: Array | None = None,
+        constraints: Array | None = None,
+    ) -> History:
+        """Return a history with whatever is not given empty."""
+        nothing = np.empty((0, len(space)))
+        if asked_from is None:
+            asked_from = np.full(len(points), NO_REGION, dtype=np.int64)
+        return History(
+            points,
+            values,
+            asked_from,
+            nothing if pending is None else pending,
+            nothing if others is None else others,
+            constraints,
+        )
+
+    @property
+    def objectives(self) -> Array:
+        """(n, M) the values, also of one objective."""
+        return self.values[:, None] if self.values.ndim == 1 else self.values
+
+    @property
+    def constraint_values(self) -> Array:
+        """(n, C) the constraints, also if there are none."""
+        return np.empty((len(self.points), 0)) if self.constraints is None else self.constraints
+
+    @property
+    def has_rivals_of_values(self) -> bool:
+        """Whether a trial with a bad value may still be a good one.
+
+        It may be good in another objective, or feasible where those with better values are not.
+        """
+        return self.objectives.shape[1] > 1 or bool(np.any(self.constraint_values > 0.0))
+
+    @property
+    def without_value(self) -> Array:
+        """(p + q, d) points that need not be proposed again though no value is known."""
+        return np.concatenate([self.others, self.pending])
+
+    def without_halves(self, optional: NDArray[np.bool_]) -> History:
+        """Return the history without unfinished points that lack more than ``optional`` (d,).
+
+        Trials that failed before they had asked for everything are nowhere in particular.
+        """
+
+        def whole(points: Array) -> Array:
+            kept: Array = points[~np.isnan(points[:, ~optional]).any(axis=1)]
+            return kept
+
+        return replace(self, pending=whole(self.pending), others=whole(self.others))
+
+
+def canonical(history: History, symmetry: Symmetry | None) -> History:
+    """Return the history with one point for all that are the same to the objective."""
+    if symmetry is None:
+        return history
+    return replace(
+        history,
+        points=symmetry.canonical(history.points),
+        pending=symmetry.canonical(history.pending),
+        others=symmetry.canonical(history.others),
+    )

@@ -1,0 +1,136 @@
+"""One surrogate for each thing that a trial tells: its objectives and its constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.core.build import Builder
+from heat_plugins.core.history import History
+from heat_plugins.core.learn import Chosen, FitMemo, fitted
+from heat_plugins.core.seen import PointSet
+from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.core.values import standardise
+from heat_plugins.space import Array, Space
+
+__all__ = ["Output", "fit_output"]
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """The model of one objective or constraint.
+
+    Args:
+        surrogate: The posterior, of standardised values.
+        chosen: The kernel it has.
+        values: (k,) standardised values.
+        rows: (k,) the trials that they belong to.
+        modelled: (l,) the trials that the surrogate has.
+        is_deterministic: Whether equal points have equal values.
+        zero: Where 0 lies among the standardised values of a constraint.
+    """
+
+    surrogate: Surrogate
+    chosen: Chosen
+    values: Array
+    rows: Indices
+    modelled: Indices
+    is_deterministic: bool
+    zero: float
+
+    def best(self, among: NDArray[np.bool_], row: int | None) -> float | None:
+        """Return the standardised value to improve on; None where there is none.
+
+        Args:
+            among: (n,) which trials count.
+            row: The trial whose value it should be, if that is known exactly.
+        """
+        if not self.is_deterministic:
+            # A lucky noisy value is no level to improve on; the model's own idea of it is.
+            counted = self.modelled[among[self.modelled]]
+            means = self.surrogate.mean(self.points[np.isin(self.modelled, counted)])
+            return float(means.min()) if len(means) else None
+        counted = self.rows[among[self.rows]] if row is None else np.array([row])
+        counted = counted[among[counted]]
+        return float(self.values[np.isin(self.rows, counted)].min()) if len(counted) else None
+
+    @property
+    def points(self) -> Array:
+        """(l, d) the points that the surrogate has values of."""
+        return self.surrogate.points
+
+
+def fit_output(
+    builder: Builder,
+    history: History,
+    values: Array,
+    centre: Array | None,
+    deterministic: bool,
+    max_fit_points: int,
+    max_model_points: int,
+    memo: FitMemo,
+    is_constraint: bool = False,
+    evenly: bool = True,
+) -> Output:
+    """Return the model of one column of what the trials tell.
+
+    Args:
+        builder: Makes the kernels.
+        history: What is known.
+        values: (n,) the column, NaN where it is not known; minimised.
+        centre: (d,) the middle of the trust region, if there is one.
+        deterministic: Whether the user says that equal points have equal values.
+        max_fit_points: Observations that hyperparameters are fitted to at the most.
+        max_model_points: Observations that the surrogate uses at the most.
+        memo: Where the last fit of this column is kept.
+        is_constraint: Whether 0 has a meaning, and must have a place among the values.
+        evenly: Whether bad values are to be fitted as closely as good ones: those of one
+            objective may be good in another, and limits may lie anywhere.
+    """
+    rows = np.flatnonzero(~np.isnan(values))
+    points, known = history.points[rows], values[rows]
+    # Conflicting values of one point are noise, whatever was said about the objective.
+    is_deterministic = deterministic and not has_conflicts(points, known)
+    chosen = fitted(builder, points, known, is_deterministic, max_fit_points, memo, evenly)
+    # On the same scale: where does a constraint begin to be broken?
+    *_, zero = with_zero = standardise(np.append(known, 0.0), evenly)
+    standardised = with_zero[:-1] if is_constraint else standardise(known, evenly)
+    some = _model_points(builder.space, points, known, centre, max_model_points)
+    # Failed points too: without a value, but not to be surrounded by more of their kind.
+    surrogate = Surrogate(
+        chosen.covariance,
+        chosen.hyperparameters,
+        points[some],
+        standardised[some],
+        history.without_value[-max_model_points // 2 :],
+    )
+    return Output(surrogate, chosen, standardised, rows, rows[some], is_deterministic, float(zero))
+
+
+def _model_points(
+    space: Space, points: Array, values: Array, centre: Array | None, limit: int
+) -> Indices:
+    """Choose observations for the surrogate: of very many, near, good and late ones."""
+    n = len(points)
+    if n <= limit:
+        return np.arange(n)
+    best = np.argsort(values, kind="stable")
+    difference = np.abs(points - (points[best[0]] if centre is None else centre))
+    # What exists at one of two points only has been counted as the choice that makes it so.
+    difference = np.nan_to_num(difference)
+    distance = np.where(space.is_discrete, difference > 0.0, difference).sum(axis=1)
+    near = np.argsort(distance, kind="stable")
+    latest = np.arange(n)[::-1]
+    return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])
+
+
+def has_conflicts(points: Array, values: Array) -> bool:
+    """Whether some point was observed with different values."""
+    fingerprints = PointSet(points).fingerprint(points)
+    order = np.lexsort((values, fingerprints))
+    same = fingerprints[order][1:] == fingerprints[order][:-1]
+    return bool(np.any(same & (values[order][1:] != values[order][:-1])))

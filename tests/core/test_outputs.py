@@ -1,0 +1,173 @@
+"""A model for each column: missing values, the place of zero, and what is to be improved on."""
+
+import math
+
+import numpy as np
+import pytest
+
+from heat_plugins.core.history import History
+from heat_plugins.core.learn import FitMemo
+from heat_plugins.core.learn_conditions import learn_conditions
+from heat_plugins.core.outputs import fit_output, has_conflicts
+from heat_plugins.core.values import standardise
+from heat_plugins.model import Model
+from heat_plugins.space import Categorical, Float, Space
+
+SPACE = Space((Categorical("c", range(4)), Float("x", 0, 1), Categorical("d", range(3))))
+
+
+def value_of(points):
+    return points[:, 0] + 3.0 * (points[:, 1] - 0.4) ** 2 - 0.5 * points[:, 2]
+
+
+def some_history(n, seed=0, n_pending=0):
+    rng = np.random.default_rng(seed)
+    points = SPACE.sample(n, rng)
+    return History.of(SPACE, points, value_of(points), pending=SPACE.sample(n_pending, rng))
+
+
+def output_of(history, values, **settings):
+    arguments = {
+        "centre": None,
+        "deterministic": False,
+        "max_fit_points": 100,
+        "max_model_points": 100,
+        "memo": FitMemo(),
+        **settings,
+    }
+    builder = arguments["memo"].builder_for(SPACE, Model())
+    return fit_output(builder, history, values, **arguments)
+
+
+# -------------------------------------------------------------------- missing values
+def test_trials_without_a_value_are_left_out():
+    history = some_history(20)
+    values = history.values.copy()
+    values[[0, 3, 19]] = np.nan
+    output = output_of(history, values)
+    known = np.flatnonzero(~np.isnan(values))
+    np.testing.assert_array_equal(output.rows, known)
+    np.testing.assert_array_equal(output.modelled, known)
+    np.testing.assert_array_equal(output.points, history.points[known])
+    np.testing.assert_allclose(output.values, standardise(values[known]))
+    fewer = some_history(20)
+    fewer = History.of(SPACE, fewer.points[known], fewer.values[known])
+    same = output_of(fewer, fewer.values)
+    anywhere = SPACE.sample(9, np.random.default_rng(1))
+    np.testing.assert_array_equal(
+        output.surrogate.posterior(anywhere), same.surrogate.posterior(anywhere)
+    )
+
+
+def test_one_known_value_is_enough():
+    history = some_history(5)
+    values = np.array([np.nan, np.nan, 2.0, np.nan, np.nan])
+    output = output_of(history, values, is_constraint=True, evenly=True)
+    mean, variance = output.surrogate.posterior(history.points)
+    assert np.all(np.isfinite(mean)) and np.all(variance > 0.0)
+
+
+def test_points_without_value_lower_the_variance_and_leave_the_mean():
+    history = some_history(12, n_pending=3)
+    alone = History.of(SPACE, history.points, history.values)
+    with_pending, without = (output_of(h, h.values) for h in (history, alone))
+    mean, variance = with_pending.surrogate.posterior(history.pending)
+    expected, larger = without.surrogate.posterior(history.pending)
+    np.testing.assert_allclose(mean, expected, atol=1e-9)
+    assert np.all(variance < 0.5 * larger)
+
+
+# ------------------------------------------------------------------- where zero lies
+@pytest.mark.parametrize("shift", [-3.0, 0.0, 2.0])
+def test_zero_divides_kept_constraints_from_broken_ones(shift):
+    history = some_history(20)
+    values = history.values - np.median(history.values) + shift
+    output = output_of(history, values, is_constraint=True, evenly=True)
+    np.testing.assert_array_equal(output.values > output.zero, values > 0.0)
+    # On the same scale: equal distances stay equal.
+    unit = np.ptp(output.values) / np.ptp(values)
+    np.testing.assert_allclose(output.values - output.zero, unit * values, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", [[math.inf] * 4, [math.inf, -1.0, 2.0, -math.inf], [5.0] * 4])
+def test_zero_has_a_place_among_any_constraints(values):
+    values = np.array(values)
+    output = output_of(some_history(4), values, is_constraint=True, evenly=True)
+    assert math.isfinite(output.zero)
+    np.testing.assert_array_equal(output.values > output.zero, values > 0.0)
+
+
+# -------------------------------------------------------------- what is to be improved on
+def test_the_best_of_a_deterministic_objective_is_its_value():
+    history = some_history(15)
+    output = output_of(history, history.values, deterministic=True)
+    standardised = standardise(history.values)
+    everyone = np.ones(15, dtype=bool)
+    assert output.best(everyone, None) == standardised.min()
+    assert output.best(everyone, 7) == standardised[7]  # the centre of a region
+    among = everyone.copy()
+    among[np.argmin(history.values)] = False
+    assert output.best(among, None) == np.sort(standardised)[1]
+    assert output.best(among, int(np.argmin(history.values))) is None
+    assert output.best(~everyone, None) is None
+
+
+def test_the_best_of_a_noisy_objective_is_what_the_model_expects():
+    history = some_history(15)
+    output = output_of(history, history.values)
+    means = output.surrogate.mean(history.points)
+    everyone = np.ones(15, dtype=bool)
+    assert output.best(everyone, 3) == pytest.approx(means.min())
+    among = np.arange(15) % 2 == 0
+    assert output.best(among, None) == pytest.approx(means[::2].min())
+    assert output.best(~everyone, None) is None
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_the_best_is_looked_for_among_known_values(deterministic):
+    history = some_history(10)
+    values = history.values.copy()
+    values[:5] = np.nan
+    output = output_of(history, values, deterministic=deterministic)
+    assert output.best(np.arange(10) < 5, None) is None
+    assert output.best(np.arange(10) == 8, None) is not None
+
+
+# ---------------------------------------------------------------- conflicts and limits
+def test_conflicting_values_are_noise_whatever_the_user_says():
+    points = np.repeat(SPACE.sample(3, np.random.default_rng(0)), 2, axis=0)
+    same, other = np.repeat([1.0, 2.0, 3.0], 2), np.arange(6.0)
+    for values, conflict in ((same, False), (other, True)):
+        assert has_conflicts(points, values) == conflict
+        history = History.of(SPACE, points, values)
+        assert output_of(history, values, deterministic=True).is_deterministic != conflict
+    assert not output_of(History.of(SPACE, points, same), same).is_deterministic
+
+
+def test_points_that_lack_the_same_parameter_can_be_in_conflict():
+    points = np.array([[0.0, np.nan, 1.0], [0.0, 0.5, 1.0], [0.0, np.nan, 1.0]])
+    assert has_conflicts(points, np.array([1.0, 1.0, 2.0]))
+    assert not has_conflicts(points, np.array([1.0, 3.0, 1.0]))
+
+
+def test_of_very_many_trials_near_good_and_late_ones_are_modelled():
+    history = some_history(80)
+    centre = history.points[5]
+    output = output_of(history, history.values, centre=centre, max_model_points=20)
+    assert len(output.modelled) <= 20
+    assert len(output.values) == 80
+    assert {*range(75, 80), 5, *np.argsort(history.values)[:5]} <= set(output.modelled)
+
+
+def test_columns_that_do_not_exist_are_no_distance():
+    history = some_history(40)
+    points = history.points.copy()
+    points[::2, 1] = np.nan
+    history = History.of(SPACE, points, history.values)
+    memo = FitMemo()
+    builder = memo.builder_for(SPACE, Model(), learn_conditions(SPACE, points))
+    output = fit_output(builder, history, history.values, points[0], False, 100, 16, memo)
+    codes_differ = (points[:, [0, 2]] != points[0, [0, 2]]).sum(axis=1)
+    same = np.flatnonzero((codes_differ == 0) & np.isnan(points[:, 1]))
+    assert 0 in output.modelled and set(same[:8]) <= set(output.modelled)
+    assert np.all(np.isfinite(output.surrogate.mean(points)))
