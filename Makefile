@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 JOBS   ?= 2
 ARGS   ?=
+# The releases of Optuna that pyproject.toml promises to work with.
+OPTUNAS ?= 4.8 4.9 5.0
 
 # The library is written for one thread per process, and the tests run JOBS processes.
 export OMP_NUM_THREADS ?= 1
@@ -16,12 +18,12 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint format bench clean distclean
+.PHONY: help venv demo test test-compat lint format bench clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 venv: $(FULL) ## create .venv with everything for development
 
@@ -30,6 +32,14 @@ demo: $(DEMO) ## run examples/quickstart.py in a light environment
 
 test: $(FULL) ## run all tests (ARGS go to pytest)
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTUNAS
+	@failed=; for version in $(OPTUNAS); do \
+	    echo; echo "==== Optuna $$version ===="; \
+	    export PYTHONPATH="$(abspath $(VENV))/optuna-$$version"; \
+	    $(BIN)/python -c "import optuna; assert optuna.__version__.startswith('$$version.')" && \
+	        $(BIN)/python -m pytest -n $(JOBS) tests/optuna $(ARGS) || failed="$$failed $$version"; \
+	done; test -z "$$failed" || { echo "failed with Optuna$$failed" >&2; exit 1; }
 
 lint: $(FULL) ## check style, format and types
 	$(BIN)/ruff check .
@@ -52,12 +62,19 @@ distclean: clean ## delete .venv too
 
 # PyTorch comes first and by itself: once the tested release is there, no later requirement
 # makes pip choose another build of it. Which build that is, pip's own settings decide.
-$(FULL): EXTRAS := dev,plot,benchmarks,ax
+$(FULL): EXTRAS := dev,dev-distributed,plot,benchmarks,ax
 $(LIGHT): EXTRAS := plot,benchmarks
 $(FULL) $(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip
 	$(PIP) install -c constraints.txt torch
 	$(PIP) install -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
+
+# A folder with one release of Optuna and nothing else: put first on the path, it hides the one
+# of the environment, which has all the rest.
+$(VENV)/optuna-%: | $(FULL)
+	rm -rf $@.part
+	$(PIP) install --no-deps --target $@.part 'optuna==$*.*' 'optuna-integration==$*.*'
+	mv $@.part $@
 
 $(BIN)/pip:
 	@command -v $(PYTHON) >/dev/null || { \
