@@ -86,8 +86,11 @@ def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) 
         if name in fixed:
             params[name] = fixed[name]
         else:
-            position = trial.system_attrs.get(choice_key(name), own.to_internal_repr(value))
-            params[name] = distribution.choices[int(position)]
+            position = int(own.to_internal_repr(value))
+            noted = trial.system_attrs.get(choice_key(name))
+            if type(noted) is int and 0 <= noted < len(distribution.choices):
+                position = noted
+            params[name] = distribution.choices[position]
     return params
 
 

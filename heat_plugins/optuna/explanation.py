@@ -10,7 +10,8 @@ from optuna.study import StudyDirection
 
 from heat_plugins.core.explain import order_shares, single_effects
 from heat_plugins.core.learn import FitMemo
-from heat_plugins.core.suggest import History, Settings, canonical, surrogate_of
+from heat_plugins.core.learn_conditions import learn_conditions
+from heat_plugins.core.suggest import History, Settings, canonical, objective_of
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import value_of_one
 from heat_plugins.space import Space
@@ -49,9 +50,13 @@ class Explanation:
             lines.append(f"share of variance by order: {found}")
         lines.append("effects of single parameters:")
         for name, rows in sorted(self.effects.items(), key=lambda item: -_range(item[1])):
-            row = ", ".join(f"{value!r} {effect:+.3g}" for value, effect in rows)
+            row = ", ".join(f"{_written(value)} {effect:+.3g}" for value, effect in rows)
             lines.append(f"  {name}: {row}")
         return "\n".join(lines)
+
+
+def _written(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 
 def _range(rows: tuple[tuple[Any, float], ...]) -> float:
@@ -60,7 +65,11 @@ def _range(rows: tuple[tuple[Any, float], ...]) -> float:
 
 
 def explain(
-    space: Space, history: History, settings: Settings, direction: StudyDirection
+    space: Space,
+    history: History,
+    settings: Settings,
+    direction: StudyDirection,
+    objective: int = 0,
 ) -> Explanation:
     """Return what the model of a history has learnt."""
     if not len(history.points) or not len(space):
@@ -69,15 +78,16 @@ def explain(
             f"trials share, got {len(history.points)}"
         )
     memo = FitMemo()
-    builder = memo.builder_for(space, settings.model)
-    history = canonical(history, builder.symmetry())
-    model = surrogate_of(builder, history, settings, TrustRegion(), memo)
-    unit = value_of_one(history.values)
+    conditions = learn_conditions(space, history.points)
+    builder = memo.builder_for(space, settings.model, conditions)
+    history = canonical(history.without_halves(builder.optional), builder.symmetry())
+    model = objective_of(builder, history, settings, TrustRegion(), memo, objective, evenly=True)
+    unit = value_of_one(history.objectives[:, objective])
     if direction == StudyDirection.MAXIMIZE:
         unit = -unit  # the core minimises
     effects = {
         name: tuple((value, unit * effect) for value, effect in rows)
-        for name, rows in single_effects(space, model.surrogate).items()
+        for name, rows in single_effects(space, model.surrogate, conditions).items()
     }
     return Explanation(
         model.chosen.name, model.chosen.evidence, order_shares(builder, model.chosen), effects

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,18 +13,21 @@ from typing import Any
 
 import numpy as np
 import optuna
+from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import IntersectionSearchSpace
-from optuna.storages import BaseStorage
+from optuna.samplers._base import _process_constraints_after_trial
+from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.learn import CLEAR_EVIDENCE, PREFERRED, Chosen, FitMemo
-from heat_plugins.core.suggest import Settings, suggest
+from heat_plugins.core.history import History
+from heat_plugins.core.learn import FitMemo
+from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.model import Mixing, Model, Scale, Structures
+from heat_plugins.optuna.claims import CLAIM_KEY, claim
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
@@ -29,14 +35,18 @@ from heat_plugins.optuna.distributions import (
     is_same_when_stored,
 )
 from heat_plugins.optuna.explanation import Explanation, explain
-from heat_plugins.optuna.history import REGION_KEY, StudyReader, common_params, is_repeat
+from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
+from heat_plugins.optuna.history import ReadingRules, StudyReader, is_repeat
+from heat_plugins.optuna.notices import Notices
+from heat_plugins.optuna.search_space import UnionSearchSpace, common_params
 
 __all__ = ["HeatSampler"]
 
-# Below Optuna's own root, so that optuna.logging.set_verbosity and its handlers apply.
-_logger = optuna.logging.get_logger("optuna.heat_plugins")
-
 _RANDOM_DRAWS = 20  # tries for a value that does not make a trial the same as another
+_MOST_ATTEMPTS = 10  # to find a point that no other worker takes at the same time
+_WAIT_SECONDS = 0.1  # for another worker to leave a point that both have chosen
+_RECORD_KEY = "heat_plugins"
+_MOST_OBJECTIVES = 4
 
 
 class HeatSampler(BaseSampler):
@@ -48,9 +58,15 @@ class HeatSampler(BaseSampler):
     al., "Omnipresent Yet Overlooked: Heat Kernels in Combinatorial Bayesian Optimization",
     NeurIPS 2025.
 
-    No point is proposed twice while an unseen one exists. Once every point of a finite space
-    has been tried, a study of a deterministic objective is stopped; otherwise points are
-    repeated, since another value of a noisy objective is worth having.
+    Parameters that exist under some choices only are modelled together with the others, and
+    when they exist is learnt from the trials. Studies with several objectives are searched by
+    expected hypervolume improvement. Constraints, of ``Trial.set_constraint`` or
+    ``constraints_func``, are modelled too and enter as the probability that they hold.
+
+    No point is proposed twice while an unseen one exists, nor by two workers at once. Once
+    every point of a finite space has been tried, a study of a deterministic objective is
+    stopped; otherwise points are repeated, since another value of a noisy objective is worth
+    having.
 
     Example:
         .. code-block:: python
@@ -68,6 +84,19 @@ class HeatSampler(BaseSampler):
             common search space. By default random values, different points at start-up.
         warn_independent_sampling: Whether to warn, once for each parameter, that a value came
             from the independent sampler although the model was ready.
+        constraints_func: Function of a finished trial that returns its constraints; a trial is
+            feasible where all are at most 0. ``Trial.set_constraint`` of Optuna 5 does the same
+            without it.
+        is_feasible: Function of the parameters of a trial, as a dictionary, that tells whether
+            they may be tried at all. Nothing else is proposed. (In the first trial the
+            parameters are not known in advance; it is held to this as far as possible.)
+        consider_pruned_trials: Whether pruned trials count, with the last value that they
+            reported, but as no better than the middle one of the complete trials.
+        pending_timeout: Age in seconds at which a running trial is taken for dead and no longer
+            counts as under evaluation. By default ten times as long as the longest finished
+            trial took, and at least ten minutes.
+        record: Whether to write to each trial, as the user attribute ``heat_plugins``, how it
+            came about: trust region, structure, acquisition value, seconds.
         trust_region: Whether to search around the best trial, at a distance that adapts to
             successes and failures, rather than everywhere.
         kernel: Name of the kernel, or a function of the distance sqrt(h). The default is right
@@ -93,6 +122,11 @@ class HeatSampler(BaseSampler):
         deterministic_objective: bool = False,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        is_feasible: IsFeasible | None = None,
+        consider_pruned_trials: bool = True,
+        pending_timeout: float | None = None,
+        record: bool = False,
         trust_region: bool = True,
         kernel: str | Callable[[Any], Any] = "heat",
         structure: Structures = None,
@@ -107,6 +141,25 @@ class HeatSampler(BaseSampler):
         if not isinstance(n_startup_trials, (int, np.integer)) or n_startup_trials < 0:
             raise ValueError(
                 f"n_startup_trials must be a non-negative integer, got {n_startup_trials!r}"
+            )
+        if pending_timeout is not None:
+            is_number = isinstance(pending_timeout, (int, float)) and pending_timeout is not True
+            if not is_number or not pending_timeout > 0:
+                raise ValueError(
+                    f"pending_timeout must be None or seconds > 0, got {pending_timeout!r}"
+                )
+        for name, function in (
+            ("constraints_func", constraints_func),
+            ("is_feasible", is_feasible),
+        ):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} must be None or a function, got {function!r}")
+        if constraints_func is not None and hasattr(optuna.trial.Trial, "set_constraint"):
+            warnings.warn(
+                "`constraints_func` has been deprecated in v5.0.0 of Optuna. Use "
+                "`optuna.trial.Trial.set_constraint` instead.",
+                FutureWarning,
+                stacklevel=2,
             )
         self._seed = _fresh_seed() if seed is None else int(seed)
         self._settings = Settings(
@@ -125,8 +178,11 @@ class HeatSampler(BaseSampler):
         )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
-        self._warned_parameters: set[str] = set()  # as sampled independently
-        self._warned_names: set[str] = set()  # as named but not there
+        self._constraints_func = constraints_func
+        self._is_feasible = is_feasible
+        self._rules = ReadingRules(consider_pruned_trials, pending_timeout)
+        self._record = record
+        self._notices = Notices()
         self._given: dict[str, CategoricalDistribution] = {}
         self._lock = threading.RLock()
         self._forget()
@@ -134,18 +190,17 @@ class HeatSampler(BaseSampler):
     def _forget(self) -> None:
         """Drop what only saves time; the history of the study has all that matters."""
         self._home: tuple[BaseStorage, int] | None = None  # storage and id of the study
-        self._intersection = IntersectionSearchSpace()
+        self._union = UnionSearchSpace(self._rules.observed)
         self._reader: StudyReader | None = None
+        self._allowed: FeasiblePoints | None = None
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
-        self._said_exhausted = False
-        self._said_combination = ""
+        self._notices.forget_study()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
-        kept = ("_seed", "_settings", "_independent_sampler", "_warn_independent_sampling")
-        said = ("_warned_parameters", "_warned_names", "_given")
-        return {name: vars(self)[name] for name in (*kept, *said)}
+        forgotten = ("_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked")
+        return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the settings and begin with nothing remembered."""
@@ -172,13 +227,13 @@ class HeatSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Return the parameters that all complete trials have in common."""
+        """Return the parameters that trials have had, each as the latest of them had it."""
         with self._alone_with(study):
-            common = self._intersection.calculate(study)
-            if not common:
+            found = self._union.calculate(study)
+            if not found and self._is_feasible is None:
                 # Failed and running trials tell at least what need not be tried again.
-                common = common_params(study.get_trials(deepcopy=False), trial)
-            given = {name: self._as_given(name, dist) for name, dist in common.items()}
+                found = common_params(study.get_trials(deepcopy=False), trial)
+            given = {name: self._as_given(name, dist) for name, dist in found.items()}
         # Optuna itself gives single-valued parameters their value.
         return {n: dist for n, dist in given.items() if dist is not None and not dist.single()}
 
@@ -198,57 +253,155 @@ class HeatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Return the values of the next point."""
-        self._raise_error_if_multi_objective(study)
+        _check_objectives(study)
         if not search_space:
             return {}
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             reader = self._reader_for(search_space)
-            trials = study.get_trials(deepcopy=False)
-            history = reader.read(trials, study.direction, trial, self._asked)
-            is_startup = len(history.points) < self._settings.n_startup_trials
-            if is_startup and self._independent_sampler is not None:
-                return {}
-            self._warn_of_unknown_names(trials)
             held = reader.held(trial)
-            with one_blas_thread():
-                suggestion = suggest(
-                    reader.space, history, self._settings, self._rng(trial), held, self._memo
-                )
-            params = reader.space.decode(suggestion.point)
-            self._say_combination(suggestion.chosen)
-            self._asked[trial._trial_id] = params
-            if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
-                self._say_exhausted("further trials repeat points")
-        # A point that was partly given says nothing about the region it did not choose.
-        if self._settings.trust_region is not None and not held:
-            if suggestion.asked_from != NO_REGION:
-                _note(study, trial, REGION_KEY, suggestion.asked_from)
+            for attempt in range(_MOST_ATTEMPTS):
+                began = time.perf_counter()
+                trials = study.get_trials(deepcopy=False)
+                history = reader.read(trials, study.directions, trial, self._asked)
+                is_startup = len(history.points) < self._settings.n_startup_trials
+                if is_startup and self._independent_sampler is not None:
+                    return {}
+                rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
+                suggestion = self._suggest(reader, history, rng, held)
+                params = reader.space.decode(suggestion.point)
+                self._asked[trial._trial_id] = params
+                self._claim(study, trial, search_space, suggestion, params, bool(held))
+                finished = {other._trial_id for other in trials if other.state.is_finished()}
+                if not suggestion.is_new or self._has_it_alone(
+                    study, trial, reader, suggestion.point, finished
+                ):
+                    break
+            self._speak(trials, reader, suggestion)
         for name, position in ambiguous_choices(search_space, params).items():
             _note(study, trial, choice_key(name), position)
-        return params
+        if self._record:
+            seconds = time.perf_counter() - began
+            study._storage.set_trial_user_attr(
+                trial._trial_id, _RECORD_KEY, _record_of(suggestion, reader, seconds)
+            )
+        # The objective may yet ask for what is not expected to exist: any value will do.
+        spare = np.where(np.isnan(suggestion.point), reader.space.sample(1, rng)[0], np.nan)
+        return params | reader.space.decode(spare)
 
-    def explain(self, study: Study) -> Explanation:
+    def _suggest(
+        self,
+        reader: StudyReader,
+        history: History,
+        rng: np.random.Generator,
+        held: Mapping[int, float],
+    ) -> Suggestion:
+        """Ask the core for a point."""
+        with one_blas_thread():
+            try:
+                return suggest(
+                    reader.space, history, self._settings, rng, held, self._memo, self._allowed
+                )
+            except NothingAllowed:
+                if held:  # whoever enqueues a value wants it, whatever else was said
+                    return suggest(reader.space, history, self._settings, rng, held, self._memo)
+        raise ValueError(
+            "`is_feasible` must allow at least one point of the search space, but none was found "
+            f"among the values of {sorted(reader.search_space)}"
+        )
+
+    def _claim(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        search_space: Mapping[str, BaseDistribution],
+        suggestion: Suggestion,
+        params: Mapping[str, Any],
+        is_held: bool,
+    ) -> None:
+        """Tell other workers where this trial will be, before its objective asks for it."""
+        # A point that was partly given says nothing about the region it did not choose.
+        has_region = self._settings.trust_region is not None and not is_held
+        region = suggestion.asked_from if has_region else NO_REGION
+        _note(study, trial, CLAIM_KEY, claim(region, search_space, params))
+
+    def _has_it_alone(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        reader: StudyReader,
+        point: NDArray[np.float64],
+        finished: set[int],
+    ) -> bool:
+        """Whether no other worker has chosen the same point at the same time.
+
+        Everyone writes before looking, so of two at least one sees the other. All but the
+        last of those who meet choose again; the last waits for them to go, and goes itself if
+        somebody stays who came too early to see the others. Trials that had ``finished`` (ids)
+        before were known when the point was chosen.
+        """
+        if isinstance(study._storage, InMemoryStorage):
+            return True  # one process, whose threads come here one by one
+        for _ in range(2):
+            trials = study.get_trials(deepcopy=False)
+            unknown = (other for other in trials if other._trial_id not in finished)
+            rivals = reader.rivals(unknown, trial, point, self._asked)
+            if not rivals:
+                return True
+            if any(rival.number > trial.number or rival.state.is_finished() for rival in rivals):
+                return False
+            time.sleep(_WAIT_SECONDS)
+        return False
+
+    def _speak(
+        self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion
+    ) -> None:
+        """Say what the user should know about this suggestion."""
+        named = set(self._settings.model.named)
+        self._notices.unknown_names(named, trials)
+        if self._memo.builder is not None and named:
+            optional = np.flatnonzero(self._memo.builder.optional)
+            self._notices.conditional_names(named & {reader.space.names[i] for i in optional})
+        self._notices.combination(suggestion.chosen)
+        if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
+            self._notices.exhausted("further trials repeat points")
+
+    def explain(self, study: Study, objective: int = 0) -> Explanation:
         """Return what the model has learnt from a study: effects, orders, and its structure.
 
         Args:
             study: A study of this sampler's search space with at least one complete trial.
+            objective: Which objective, if there are several.
         """
-        self._raise_error_if_multi_objective(study)
+        directions = study.directions
+        if not 0 <= objective < len(directions):
+            raise ValueError(
+                f"objective must be one of 0 .. {len(directions) - 1}, got {objective}"
+            )
         trials = study.get_trials(deepcopy=False)
-        search_space = IntersectionSearchSpace().calculate(study)
+        search_space = UnionSearchSpace(self._rules.observed).calculate(study)
         reader = StudyReader(
             {name: dist for name, dist in search_space.items() if not dist.single()},
             self._settings.model,
+            self._rules,
         )
-        history = reader.read(trials, study.direction, None, {})
+        history = reader.read(trials, directions, None, {})
         with one_blas_thread():
-            return explain(reader.space, history, self._settings, study.direction)
+            return explain(reader.space, history, self._settings, directions[objective], objective)
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
-            self._reader = StudyReader(search_space, self._settings.model)
+            self._reader = StudyReader(search_space, self._settings.model, self._rules)
             self._memo = FitMemo()
+            self._allowed = None
+            if self._is_feasible is not None:
+                self._allowed = FeasiblePoints(
+                    self._is_feasible,
+                    self._reader.space,
+                    self._union.fixed_values(),
+                    self._notices.missing_in_rule,
+                )
+                self._reader.obey(self._allowed)
         return self._reader
 
     def _rng(self, trial: FrozenTrial, purpose: str = "") -> np.random.Generator:
@@ -263,10 +416,11 @@ class HeatSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """Return the value of a parameter that is not part of the relative search space."""
-        self._raise_error_if_multi_objective(study)
+        _check_objectives(study)
         sampler = self._independent_sampler
         with self._alone_with(study):
-            self._warn_of_independent_sampling(study, trial, param_name)
+            if self._warn_independent_sampling and self._is_modelled(study, param_name):
+                self._notices.independent(param_name, trial)
             if isinstance(param_distribution, CategoricalDistribution):
                 self._given[param_name] = param_distribution
             if sampler is None:
@@ -280,6 +434,13 @@ class HeatSampler(BaseSampler):
             _note(study, trial, choice_key(name), position)
         return value
 
+    def _is_modelled(self, study: Study, param_name: str) -> bool:
+        """Whether the model knew of a parameter and was ready to choose its value."""
+        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if len(complete) < max(self._settings.n_startup_trials, 1):
+            return False
+        return param_name in self._union.calculate(study)
+
     def _sample_at_random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
     ) -> Any:
@@ -288,38 +449,12 @@ class HeatSampler(BaseSampler):
         trials = study.get_trials(deepcopy=False)
         for _ in range(_RANDOM_DRAWS):
             value = sampler.sample_independent(study, trial, name, distribution)
-            if not is_repeat(trials, trial, {**trial.params, name: value}, self._asked):
+            params = {**trial.params, name: value}
+            if self._is_feasible is not None and not seems_feasible(self._is_feasible, params):
+                continue
+            if not is_repeat(trials, trial, params, self._asked):
                 break
         return value
-
-    def _warn_of_independent_sampling(
-        self, study: Study, trial: FrozenTrial, param_name: str
-    ) -> None:
-        if not self._warn_independent_sampling or param_name in self._warned_parameters:
-            return
-        complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        if len(complete) < max(self._settings.n_startup_trials, 1):
-            return
-        self._warned_parameters.add(param_name)
-        _logger.warning(
-            f"The parameter '{param_name}' in trial#{trial.number} is sampled independently, "
-            "not by the model of `HeatSampler`, because not all complete trials have it with "
-            "the same distribution. This is said once for each parameter; set "
-            "`warn_independent_sampling=False` to silence it."
-        )
-
-    def _warn_of_unknown_names(self, trials: Sequence[FrozenTrial]) -> None:
-        """Warn, once for each, of parameters that the model names and no trial has."""
-        named = set(self._settings.model.named) - self._warned_names
-        if not named:
-            return
-        known = {name for trial in trials for name in dict(trial.distributions)}
-        for name in sorted(named - known):
-            self._warned_names.add(name)
-            _logger.warning(
-                f"The parameter '{name}' is named in `structure`, `graphs`, `order` or "
-                f"`quantitative`, but no trial has it; the parameters so far are {sorted(known)}."
-            )
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Let the independent sampler prepare itself."""
@@ -333,11 +468,14 @@ class HeatSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Forget the pending point; stop the study when nothing is left to try."""
+        """Note constraints, forget the pending point, stop when nothing is left to try."""
+        if self._constraints_func is not None:
+            _process_constraints_after_trial(self._constraints_func, study, trial, state)
         with self._alone_with(study):
             self._asked.pop(trial._trial_id, None)
             if self._settings.deterministic and self._reader is not None:
-                if self._reader.is_exhausted(study.get_trials(deepcopy=False), self._asked):
+                trials = study.get_trials(deepcopy=False)
+                if self._reader.is_exhausted(trials, self._asked, ended=trial):
                     self._stop(study)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
@@ -345,31 +483,38 @@ class HeatSampler(BaseSampler):
     def _stop(self, study: Study) -> None:
         try:
             study.stop()
-            self._say_exhausted(
+            self._notices.exhausted(
                 "`HeatSampler` stops the study, for the objective is deterministic"
             )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
-            self._say_exhausted("further trials repeat points")
+            self._notices.exhausted("further trials repeat points")
 
-    def _say_combination(self, chosen: Chosen | None) -> None:
-        """Tell which structure the evidence chose, whenever that changes."""
-        if chosen is None or not chosen.evidence or chosen.name == self._said_combination:
-            return
-        self._said_combination = chosen.name
-        evidence = ", ".join(f"{name} {value:.1f}" for name, value in chosen.evidence.items())
-        _logger.info(
-            f"`HeatSampler` models the parameters with the structure '{chosen.name}' (log "
-            f"evidence: {evidence}; '{PREFERRED}' unless another is ahead by more than "
-            f"{CLEAR_EVIDENCE:g})."
+
+def _check_objectives(study: Study) -> None:
+    if len(study.directions) > _MOST_OBJECTIVES:
+        raise ValueError(
+            f"`HeatSampler` takes at most {_MOST_OBJECTIVES} objectives, the study has "
+            f"{len(study.directions)}"
         )
 
-    def _say_exhausted(self, consequence: str) -> None:
-        if not self._said_exhausted:
-            self._said_exhausted = True
-            _logger.warning(f"Every point of the search space has been tried: {consequence}.")
+
+def _record_of(suggestion: Suggestion, reader: StudyReader, seconds: float) -> dict[str, Any]:
+    """Return how a suggestion came about, for people, as JSON can have it."""
+    region = suggestion.region
+    part = None if region is None else region.as_region(reader.space)
+    chosen = suggestion.chosen
+    return {
+        "region": None if region is None else region.index,
+        "scale": None if region is None else region.scale,
+        "radius": None if part is None else part.radius,
+        "structure": None if chosen is None else chosen.name,
+        "evidence": {} if chosen is None else dict(chosen.evidence),
+        "acquisition": suggestion.acquisition if math.isfinite(suggestion.acquisition) else None,
+        "seconds": seconds,
+    }
 
 
-def _note(study: Study, trial: FrozenTrial, key: str, value: int) -> None:
+def _note(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write an attribute of a trial. Optuna has no public way for what users need not see."""
     study._storage.set_trial_system_attr(trial._trial_id, key, value)
 

@@ -11,12 +11,12 @@ pytest.register_assert_rewrite("optuna.testing.pytest_samplers")
 
 from optuna.testing.pytest_samplers import (  # noqa: E402 - after the line above
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 
-class TestKit(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+class TestKit(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: HeatSampler(n_startup_trials=0)

@@ -15,6 +15,7 @@ import torch
 
 import heat_plugins
 from heat_plugins import HeatSampler
+from heat_plugins.core.trust_region import NO_REGION
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,10 @@ from heat_plugins import HeatSampler
         ({"seed": 1.5}, "seed must be None or a non-negative integer, got 1.5"),
         ({"n_startup_trials": -1}, "n_startup_trials must be a non-negative integer, got -1"),
         ({"n_startup_trials": None}, "n_startup_trials must be a non-negative integer, got None"),
+        *(
+            ({"pending_timeout": bad}, f"pending_timeout must be None or seconds > 0, got {bad!r}")
+            for bad in (0, -1.0, True, float("nan"), "10")
+        ),
     ],
 )
 def test_a_bad_argument_is_named_with_what_was_expected(
@@ -33,6 +38,12 @@ def test_a_bad_argument_is_named_with_what_was_expected(
     with pytest.raises(ValueError) as error:
         HeatSampler(**arguments)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("name", ["constraints_func", "is_feasible"])
+def test_what_should_be_a_function_must_be_callable(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name} must be None or a function, got 1"):
+        HeatSampler(**{name: 1})  # type: ignore[arg-type]
 
 
 def test_arguments_are_keyword_only() -> None:
@@ -47,9 +58,9 @@ def test_any_non_negative_integer_is_a_seed(seed: Any) -> None:
     assert len(study.trials) == 2
 
 
-def test_several_objectives_are_refused() -> None:
-    study = optuna.create_study(directions=["minimize", "maximize"], sampler=HeatSampler())
-    with pytest.raises(ValueError, match="multi-objective"):
+def test_more_than_four_objectives_are_refused() -> None:
+    study = optuna.create_study(directions=["minimize"] * 5, sampler=HeatSampler())
+    with pytest.raises(ValueError, match="takes at most 4 objectives, the study has 5"):
         study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
 
 
@@ -180,25 +191,39 @@ def letters(trial: optuna.Trial) -> float:
     return float(sum(trial.suggest_categorical(f"x{i}", (0, 1, 2)) for i in range(4)))
 
 
-def test_one_small_attribute_is_written_for_each_trial_that_the_model_chose() -> None:
+def written(study: optuna.Study) -> list[dict[str, Any]]:
+    """Return the system attributes of each trial but those of ``enqueue_trial``."""
+    return [
+        {key: value for key, value in trial.system_attrs.items() if key != "fixed_params"}
+        for trial in study.trials
+    ]
+
+
+def test_one_small_attribute_is_written_for_each_trial_that_the_sampler_chose() -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=3))
     study.optimize(letters, n_trials=3)
     study.enqueue_trial({"x0": 1})
     study.optimize(letters, n_trials=5)
-    written = [
-        {key: value for key, value in trial.system_attrs.items() if key != "fixed_params"}
-        for trial in study.trials
-    ]
-    # Neither start-up trials nor what was enqueued says anything about the trust region.
-    assert written == [{}] * 4 + [{"heat_plugins:region": 0}] * 4
+    # In the first trial nothing is known of the parameters. Neither start-up trials nor what
+    # was enqueued says anything about the trust region.
+    regions = [NO_REGION] * 3 + [0] * 4
+    assert written(study) == [
+        {},
+        *(
+            {"heat_plugins:asked": {"region": region, "point": trial.params}}
+            for trial, region in zip(study.trials[1:], regions, strict=True)
+        ),
+    ]  # the choices are their own positions
     assert not any(trial.user_attrs for trial in study.trials)
     assert not study.user_attrs
 
 
-def test_without_a_trust_region_no_attribute_is_written_and_the_optimum_is_found() -> None:
+def test_without_a_trust_region_none_is_written_and_the_optimum_is_found() -> None:
     study = optuna.create_study(
         sampler=HeatSampler(seed=0, n_startup_trials=6, trust_region=False)
     )
     study.optimize(letters, n_trials=20)
     assert study.best_value == 0.0
-    assert all(trial.system_attrs == {} for trial in study.trials)
+    first, *others = written(study)
+    assert first == {}
+    assert {attribute["heat_plugins:asked"]["region"] for attribute in others} == {NO_REGION}

@@ -157,6 +157,19 @@ def test_a_deterministic_study_runs_what_is_enqueued_before_it_stops() -> None:
     assert {trial.state for trial in study.trials} == {TrialState.COMPLETE}
 
 
+@pytest.mark.parametrize("wide", [(0, 11), (-6, 5), (20, 31)])
+def test_a_study_that_has_stopped_goes_on_in_a_wider_range(wide: tuple[int, int]) -> None:
+    study = optuna.create_study(
+        sampler=HeatSampler(seed=0, deterministic_objective=True, warn_independent_sampling=False)
+    )
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 5)), n_trials=20)
+    assert len(study.trials) == 6
+    study.optimize(lambda trial: float(trial.suggest_int("x", *wide)), n_trials=20)
+    tried = [trial.params["x"] for trial in study.trials]
+    assert set(range(wide[0], wide[1] + 1)) <= set(tried)
+    assert len(tried) <= len(set(tried)) + 1  # the first one knows of the old range only
+
+
 def test_a_noisy_study_goes_on_and_repeats_points(
     points: Points, optuna_log: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
+from heat_plugins.core.trust_region import NO_REGION
 
 Points = Callable[[optuna.Study], list[tuple[object, ...]]]
 
@@ -218,10 +219,11 @@ def test_the_trust_region_follows_from_the_history_alone() -> None:
             if renew:
                 study.sampler = HeatSampler(seed=0, n_startup_trials=2)
             study.optimize(objective, n_trials=1)
-        return [(t.params, t.system_attrs.get("heat_plugins:region")) for t in study.trials]
+        asked = [t.system_attrs.get("heat_plugins:asked", {}) for t in study.trials]
+        return [(t.params, a.get("region")) for t, a in zip(study.trials, asked, strict=True)]
 
     trials = run(renew=False)
     assert trials == run(renew=True)
     regions = [region for _, region in trials]
-    assert regions[:2] == [None, None]
+    assert regions[:2] == [None, NO_REGION]  # nothing was known of the first, nor asked for
     assert set(regions[2:]) == {0, 1}

@@ -16,6 +16,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.genetic import SearchBudget
+from heat_plugins.core.trust_region import NO_REGION
 from heat_plugins.model import KERNELS
 from heat_plugins.structures import (
     Additive,
@@ -90,8 +91,9 @@ def test_every_kernel_and_structure_runs(arguments: dict[str, Any], points: Poin
     assert len(study.trials) == 8 == len(set(points(study)))
     values = [trial.value for trial in study.trials]
     assert np.all(np.isfinite(values))
-    asked = [trial.system_attrs.get("heat_plugins:region") for trial in study.trials]
-    assert asked[:4] == [None] * 4 and None not in asked[4:]  # by the model, after the start
+    asked = [trial.system_attrs.get("heat_plugins:asked", {}) for trial in study.trials]
+    regions = [attribute.get("region", NO_REGION) for attribute in asked]
+    assert regions == [NO_REGION] * 4 + [0] * 4  # by the model, after the start
     assert min(values[4:]) < np.mean(values[:4])
 
 
@@ -354,10 +356,11 @@ def test_nothing_to_explain() -> None:
         HeatSampler().explain(study)
 
 
-def test_several_objectives_are_not_explained() -> None:
+@pytest.mark.parametrize("objective", [-1, 2])
+def test_an_objective_that_does_not_exist_is_not_explained(objective: int) -> None:
     study = optuna.create_study(directions=["minimize", "minimize"])
-    with pytest.raises(ValueError, match="multi-objective"):
-        HeatSampler().explain(study)
+    with pytest.raises(ValueError, match=rf"objective must be one of 0 .. 1, got {objective}"):
+        HeatSampler().explain(study, objective)
 
 
 def test_auto_says_what_it_chose(optuna_log: pytest.LogCaptureFixture) -> None:
@@ -458,7 +461,7 @@ def test_names_that_never_come_are_warned_of_once_and_do_not_matter(
     assert "'absent'" in said[0] and "'nowhere'" in said[1] and "'size'" in said[0]
 
 
-def test_a_name_may_be_warned_of_as_unknown_and_as_sampled_independently(
+def test_a_name_may_be_warned_of_as_unknown_and_as_conditional(
     optuna_log: pytest.LogCaptureFixture,
 ) -> None:
     """They are two warnings, each said once, also by a copy of the sampler."""
@@ -477,7 +480,7 @@ def test_a_name_may_be_warned_of_as_unknown_and_as_sampled_independently(
     said = [r.getMessage() for r in optuna_log.records if "'late'" in r.getMessage()]
     assert len(said) == 2
     assert "is named in" in said[0] and "no trial has it" in said[0]
-    assert "is sampled independently" in said[1]
+    assert "has no effect, because not every trial has it" in said[1]
 
 
 # ------------------------------------------------------------- graphs and quantities

@@ -139,7 +139,7 @@ def test_the_model_sees_the_choices_that_the_objective_got(storage: BaseStorage 
     study.optimize(objective, n_trials=16)
     current = study.ask()._cached_frozen_trial
     reader = StudyReader(study.sampler.infer_relative_search_space(study, current))
-    history = reader.read(study.trials, study.direction, current, asked={})
+    history = reader.read(study.trials, study.directions, current, asked={})
     assert [repr(reader.space.decode(point)["x"]) for point in history.points] == got
 
 

@@ -1,0 +1,78 @@
+"""The one attribute that this sampler writes to a trial: what it was asked to be.
+
+    {"region": 0, "point": {"optimizer": 2, "lr": 0.01}}
+
+``region`` is the trust region that asked for it. ``point`` is there while nobody else can
+know it: a storage has the parameters of a trial only when the objective has come to ask for
+them. Choices are positions, which any storage keeps as they are. Anyone may write anything to
+a trial, so whatever is not as expected is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial
+
+from heat_plugins.choices import Categorical
+from heat_plugins.core.trust_region import NO_REGION
+
+__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region"]
+
+CLAIM_KEY = "heat_plugins:asked"
+
+
+def claim(
+    region: int, search_space: Mapping[str, BaseDistribution], params: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the attribute of a trial."""
+    point: dict[str, Any] = {}
+    for name, value in params.items():
+        distribution = search_space[name]
+        if isinstance(distribution, CategoricalDistribution):
+            point[name] = int(Categorical(name, distribution.choices).encode(value))
+        else:
+            point[name] = value
+    return {"region": region, "point": point}
+
+
+def claimed_region(trial: FrozenTrial) -> int:
+    """Return the trust region that asked for a trial."""
+    region = _attribute(trial).get("region")
+    if isinstance(region, int) and not isinstance(region, bool):
+        if 0 <= region < 2**31:
+            return region
+    return NO_REGION
+
+
+def claimed_params(
+    trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
+) -> dict[str, Any]:
+    """Return the values that a trial was given, as far as the search space has them."""
+    point = _attribute(trial).get("point")
+    if not isinstance(point, Mapping):
+        return {}
+    params: dict[str, Any] = {}
+    for name, value in point.items():
+        distribution = search_space.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        if isinstance(distribution, CategoricalDistribution):
+            if isinstance(value, int) and 0 <= value < len(distribution.choices):
+                params[name] = distribution.choices[value]
+        elif isinstance(distribution, (FloatDistribution, IntDistribution)):
+            if distribution.low <= value <= distribution.high:
+                params[name] = value
+    return params
+
+
+def _attribute(trial: FrozenTrial) -> Mapping[str, Any]:
+    found = trial.system_attrs.get(CLAIM_KEY)
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,72 @@
+"""The user's own rule of what may be tried, as a question about points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.space import Array, Space
+
+__all__ = ["FeasiblePoints", "IsFeasible", "seems_feasible"]
+
+IsFeasible = Callable[[dict[str, Any]], bool]
+
+
+class FeasiblePoints:
+    """Asks the user's function about points of a space, once for each.
+
+    A function that looks for a parameter which does not exist at a point, or is not known yet,
+    raises KeyError; it has no objection then.
+
+    Args:
+        is_feasible: The user's function of the parameters of a trial.
+        space: The parameters that vary.
+        fixed: Values of the parameters that do not.
+        on_missing: Called with the name that the function missed.
+    """
+
+    def __init__(
+        self,
+        is_feasible: IsFeasible,
+        space: Space,
+        fixed: Mapping[str, Any],
+        on_missing: Callable[[str], None],
+    ) -> None:
+        self._is_feasible = is_feasible
+        self._space = space
+        self._fixed = dict(fixed)
+        self._on_missing = on_missing
+        self._known: dict[bytes, bool] = {}
+
+    def __call__(self, points: Array) -> NDArray[np.bool_]:
+        """(n,) whether points (n, d) may be tried."""
+        return np.array([self._ask(point) for point in points], dtype=bool)
+
+    def _ask(self, point: Array) -> bool:
+        key = point.tobytes()
+        if key not in self._known:
+            params = self._fixed | self._space.decode(point)
+            try:
+                self._known[key] = bool(self._is_feasible(params))
+            except KeyError as error:
+                self._on_missing(str(error))
+                self._known[key] = True
+            except Exception as error:
+                error.add_note(f"raised by `is_feasible` of `HeatSampler` for {params!r}")
+                raise
+        return self._known[key]
+
+
+def seems_feasible(is_feasible: IsFeasible, params: dict[str, Any]) -> bool:
+    """Whether a trial may go on with the parameters that it has so far.
+
+    Before the search space is known values are drawn one by one, and the user's function may
+    miss those that are still to come. Then it has no objection yet.
+    """
+    try:
+        return bool(is_feasible(params))
+    except Exception:
+        return True

@@ -1,0 +1,91 @@
+"""What the sampler says to its user, each thing once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import optuna
+from optuna.trial import FrozenTrial
+
+from heat_plugins.core.learn import CLEAR_EVIDENCE, PREFERRED, Chosen
+
+__all__ = ["Notices"]
+
+# Below Optuna's own root, so that optuna.logging.set_verbosity and its handlers apply.
+_logger = optuna.logging.get_logger("optuna.heat_plugins")
+
+
+class Notices:
+    """Remembers what has been said."""
+
+    def __init__(self) -> None:
+        self._said: set[tuple[str, str]] = set()
+        self._combination = ""
+
+    def forget_study(self) -> None:
+        """Begin with another study: what was said of parameters stays said."""
+        self._said = {said for said in self._said if said[0] != "exhausted"}
+        self._combination = ""
+
+    def _is_first(self, subject: str, name: str = "") -> bool:
+        if (subject, name) in self._said:
+            return False
+        self._said.add((subject, name))
+        return True
+
+    def independent(self, name: str, trial: FrozenTrial) -> None:
+        """Warn of a parameter that the model does not choose."""
+        if self._is_first("independent", name):
+            _logger.warning(
+                f"The parameter '{name}' in trial#{trial.number} is sampled independently, "
+                "not by the model of `HeatSampler`: the value that the model chose, if any, is "
+                "not in the distribution that was asked for. This is said once for each "
+                "parameter; set `warn_independent_sampling=False` to silence it."
+            )
+
+    def unknown_names(self, named: set[str], trials: Sequence[FrozenTrial]) -> None:
+        """Warn of parameters that the model names and no trial has."""
+        named = {name for name in named if ("unknown", name) not in self._said}
+        if not named:
+            return
+        known = {name for trial in trials for name in dict(trial.distributions)}
+        for name in sorted(named - known):
+            self._is_first("unknown", name)
+            _logger.warning(
+                f"The parameter '{name}' is named in `structure`, `graphs`, `order` or "
+                f"`quantitative`, but no trial has it; the parameters so far are {sorted(known)}."
+            )
+
+    def conditional_names(self, names: set[str]) -> None:
+        """Warn of structure that parameters cannot have which do not always exist."""
+        for name in sorted(names):
+            if self._is_first("conditional", name):
+                _logger.warning(
+                    f"What `structure`, `graphs`, `order` or `quantitative` say of the parameter "
+                    f"'{name}' has no effect, because not every trial has it."
+                )
+
+    def missing_in_rule(self, name: str) -> None:
+        """Warn that the user's rule looks for a parameter that a point does not have."""
+        if self._is_first("rule", name):
+            _logger.warning(
+                f"`is_feasible` raised KeyError({name}) where that parameter does not exist or "
+                "has not been asked for yet; such points are taken to be feasible."
+            )
+
+    def combination(self, chosen: Chosen | None) -> None:
+        """Tell which structure the evidence chose, whenever that changes."""
+        if chosen is None or not chosen.evidence or chosen.name == self._combination:
+            return
+        self._combination = chosen.name
+        evidence = ", ".join(f"{name} {value:.1f}" for name, value in chosen.evidence.items())
+        _logger.info(
+            f"`HeatSampler` models the parameters with the structure '{chosen.name}' (log "
+            f"evidence: {evidence}; '{PREFERRED}' unless another is ahead by more than "
+            f"{CLEAR_EVIDENCE:g})."
+        )
+
+    def exhausted(self, consequence: str) -> None:
+        """Warn that nothing new is left."""
+        if self._is_first("exhausted"):
+            _logger.warning(f"Every point of the search space has been tried: {consequence}.")

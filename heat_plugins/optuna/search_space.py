@@ -1,0 +1,85 @@
+"""All parameters that the trials of a study have had, each as it is now.
+
+Define-by-run objectives ask for some parameters under some choices only, may ask for new ones
+later, stop asking for old ones, and change their ranges. All of them have a place in the
+search space; the core learns when each exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+__all__ = ["UnionSearchSpace", "common_params"]
+
+# An objective that names parameters anew each time must not make the space grow for ever; of
+# very many, those that most trials have are modelled.
+MOST_PARAMETERS = 1000
+
+
+class UnionSearchSpace:
+    """The parameters of the finished trials of one study; each trial is looked at once."""
+
+    def __init__(self, states: tuple[TrialState, ...]) -> None:
+        """Look at trials in these states."""
+        self._states = states
+        self._seen: set[int] = set()  # trial ids
+        self._counts: dict[str, int] = {}
+        self._latest: dict[str, tuple[int, BaseDistribution]] = {}  # with the trial's number
+
+    def calculate(self, study: Study) -> dict[str, BaseDistribution]:
+        """Return the search space, by name."""
+        for trial in study.get_trials(deepcopy=False, states=self._states):
+            if trial._trial_id not in self._seen:
+                self._seen.add(trial._trial_id)
+                self._add(trial)
+        names = sorted(self._counts, key=lambda name: (-self._counts[name], name))
+        return {name: self._latest[name][1] for name in sorted(names[:MOST_PARAMETERS])}
+
+    def _add(self, trial: FrozenTrial) -> None:
+        distributions = dict(trial.distributions)
+        for name, distribution in distributions.items():
+            self._counts[name] = self._counts.get(name, 0) + 1
+            if name not in self._latest or self._latest[name][0] < trial.number:
+                self._latest[name] = (trial.number, distribution)
+
+    def fixed_values(self) -> dict[str, Any]:
+        """Return the values of the parameters that have only one."""
+        return {
+            name: _only_value(distribution)
+            for name, (_, distribution) in self._latest.items()
+            if distribution.single()
+        }
+
+
+def _only_value(distribution: BaseDistribution) -> Any:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[0]
+    assert isinstance(distribution, (FloatDistribution, IntDistribution))
+    return distribution.low
+
+
+def common_params(
+    trials: Iterable[FrozenTrial], current: FrozenTrial
+) -> dict[str, BaseDistribution]:
+    """Return the parameters that all trials have in common which have any yet."""
+    found = [
+        dict(trial.distributions)
+        for trial in trials
+        if trial.distributions and trial._trial_id != current._trial_id
+    ]
+    first, *rest = found or [{}]
+    return {
+        name: distribution
+        for name, distribution in sorted(first.items())
+        if all(other.get(name) == distribution for other in rest)
+    }
