@@ -9,10 +9,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.problems import DATA_VARIABLE, PROBLEMS
+
+if TYPE_CHECKING:
+    from heat_plugins.benchmarks.comparisons import Comparison, Standing
 
 
 def main() -> None:
@@ -25,7 +28,11 @@ def main() -> None:
     bench.add_argument("--first-seed", type=int, default=0, help="the first seed (default 0)")
     bench.add_argument("--processes", type=int, default=2, help="for quality (default 2)")
     bench.add_argument("--only", choices=[*PARTS], help="one part only")
-    bench.add_argument("--problems", nargs="*", choices=[*PROBLEMS], help="for quality")
+    bench.add_argument("--problems", nargs="*", help="for quality and comparisons, these only")
+    bench.add_argument("--samplers", nargs="*", help="for comparisons, these only")
+    bench.add_argument(
+        "--resume", action="store_true", help="for comparisons, leave out what the log has"
+    )
     bench.add_argument(
         "--log", type=Path, default=Path("bench.jsonl"), help="where raw results are appended"
     )
@@ -86,7 +93,7 @@ def _growth(arguments: argparse.Namespace) -> None:
 def _quality(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import quality
 
-    names = arguments.problems or [*PROBLEMS]
+    names = _chosen(arguments.problems, PROBLEMS)
     if "maxsat" in names and not os.environ.get(DATA_VARIABLE):
         names.remove("maxsat")
         print(f"\nmaxsat is left out: its file is found through {DATA_VARIABLE}")
@@ -108,13 +115,80 @@ def _structures(arguments: argparse.Namespace) -> None:
     _table(structure_quality.summary(results))
 
 
+def _compare(comparison: Comparison, arguments: argparse.Namespace) -> list[Standing]:
+    from heat_plugins.benchmarks import comparisons
+
+    problems = _chosen(arguments.problems, comparison.tasks)
+    samplers = _chosen(arguments.samplers, comparison.contenders)
+    results = comparisons.read(arguments.log, comparison) if arguments.resume else []
+    done = {standing.key for standing in results}
+    jobs = [
+        job
+        for job in comparisons.jobs_of(comparison, problems, samplers, _seeds(arguments))
+        if (comparison.name, *job[1:]) not in done
+    ]
+    studies = comparisons.run(jobs, arguments.processes)
+    results += _logged(_progress(studies, len(jobs)), arguments.log)
+    return results
+
+
+def _conditional(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.comparisons import summary
+    from heat_plugins.benchmarks.conditional import CONDITIONAL
+
+    results = _compare(CONDITIONAL, arguments)
+    print("\nConditional parameters: best value, mean ± standard error")
+    _table(summary(CONDITIONAL, results))
+
+
+def _objectives(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.comparisons import summary
+    from heat_plugins.benchmarks.objectives import OBJECTIVES
+
+    results = _compare(OBJECTIVES, arguments)
+    print("\nSeveral objectives: share of the hypervolume, mean ± standard error")
+    _table(summary(OBJECTIVES, results))
+
+
+def _parallel(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.comparisons import summary
+    from heat_plugins.benchmarks.parallel import PARALLEL, bars
+
+    results = _compare(PARALLEL, arguments)
+    print("\nFour workers at once: best value after 200 evaluations, mean ± standard error")
+    _table(summary(PARALLEL, results))
+    print("\nDistance of the mean from the best known value")
+    _table(bars(results))
+
+
+def _constrained(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.comparisons import summary
+    from heat_plugins.benchmarks.constrained import CONSTRAINED
+
+    results = _compare(CONSTRAINED, arguments)
+    print("\nConstraints: best feasible value after 100 trials, mean ± standard error")
+    _table(summary(CONSTRAINED, results))
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": _speed,
     "kernels": _kernels,
     "growth": _growth,
     "quality": _quality,
     "structures": _structures,
+    "conditional": _conditional,
+    "objectives": _objectives,
+    "parallel": _parallel,
+    "constrained": _constrained,
 }
+
+
+def _chosen(names: list[str] | None, known: Iterable[str]) -> list[str]:
+    """Return the names that were asked for, or all."""
+    unknown = sorted({*(names or [])} - {*known})
+    if unknown:
+        raise SystemExit(f"error: names must be of {', '.join(known)}; got {', '.join(unknown)}")
+    return names or [*known]
 
 
 def _seeds(arguments: argparse.Namespace) -> range:

@@ -1,0 +1,97 @@
+"""Constraints that only an evaluation reveals: the best value that meets them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.samplers import GPSampler, RandomSampler, TPESampler
+
+from heat_plugins.benchmarks.comparisons import (
+    Comparison,
+    Contender,
+    Params,
+    Result,
+    Task,
+    ask_for_codes,
+    codes_of,
+)
+from heat_plugins.benchmarks.functions import sequence
+from heat_plugins.optuna import HeatSampler
+
+__all__ = ["CONSTRAINED"]
+
+N_TRIALS = 100
+
+
+def knapsack(n: int = 25, n_variants: int = 5, seed: int = 0) -> Task:
+    """One of several variants of each item, heavy ones worth more; the load has a limit.
+
+    About one in ten random loads is light enough.
+    """
+    rng = np.random.default_rng([seed, n, n_variants])
+    weights = rng.integers(1, 21, (n, n_variants))
+    worth = weights + rng.integers(0, 11, (n, n_variants))
+    places = np.arange(n)
+    spread = np.sqrt(weights.var(axis=1).sum())
+    limit = int(weights.mean(axis=1).sum() - 1.28 * spread)
+
+    def evaluate(params: Params) -> Result:
+        codes = codes_of(params)
+        load = float(weights[places, codes].sum())
+        return Result((-float(worth[places, codes].sum()),), (load - limit,))
+
+    return Task(
+        f"knapsack of {n} items, one of {n_variants} variants each",
+        N_TRIALS,
+        ask_for_codes((n_variants,) * n),
+        evaluate,
+        best_known=-_most_worth(weights, worth, limit),
+    )
+
+
+def _most_worth(weights: NDArray[np.int64], worth: NDArray[np.int64], limit: int) -> float:
+    """Return the most that a load within the limit is worth, item by item."""
+    most = np.zeros(limit + 1)  # most[w]: what a load of at most w is worth
+    for of_item, gains in zip(weights, worth, strict=True):
+        options = np.full((len(gains), limit + 1), -np.inf)
+        for option, weight, gain in zip(options, of_item, gains, strict=True):
+            option[weight:] = most[: limit + 1 - weight] + gain
+        most = options.max(axis=0)
+    return float(most[-1])
+
+
+def letters(length: int = 25, n_letters: int = 5) -> Task:
+    """A landscape of letters and pairs, and two more that must be below a level.
+
+    About three in ten random sequences meet each of the two constraints.
+    """
+    value, *others = [sequence(length, n_letters, 0.5, 50 + i) for i in range(3)]
+    codes = np.random.default_rng(0).integers(0, n_letters, (2000, length))
+    levels = [float(np.quantile([f(c) for c in codes], 0.3)) for f in others]
+
+    def evaluate(params: Params) -> Result:
+        codes = codes_of(params)
+        limits = (f(codes) - level for f, level in zip(others, levels, strict=True))
+        return Result((value(codes),), tuple(limits))
+
+    return Task(
+        f"{length} letters of {n_letters}, two constraints of the same kind",
+        N_TRIALS,
+        ask_for_codes((n_letters,) * length),
+        evaluate,
+    )
+
+
+CONSTRAINED = Comparison(
+    "constrained",
+    "best feasible value",
+    {"knapsack": knapsack, "letters": letters},
+    {
+        "HeatSampler": Contender(HeatSampler),
+        "TPESampler": Contender(partial(TPESampler, multivariate=True)),
+        "RandomSampler": Contender(RandomSampler),
+        "GPSampler": Contender(GPSampler),
+    },
+)
