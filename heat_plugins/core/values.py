@@ -13,15 +13,16 @@ __all__ = ["standardise", "value_of_one"]
 BAD_SIDE_LIMIT = 10.0
 
 
-def value_of_one(values: Array) -> float:
-    """Return how much of the values a standardised difference of 1 is.
+def value_of_one(values: Array, standardised: Array | None = None) -> float:
+    """Return how much of the values (n,) a difference of 1 is once they are standardised.
 
     Found between the best value and the middle one, where nothing is pulled in.
     """
     finite = np.flatnonzero(np.isfinite(values))
     if not len(finite):
         return 0.0
-    standardised = standardise(values)
+    if standardised is None:
+        standardised = standardise(values)
     order = finite[np.argsort(values[finite], kind="stable")]
     best = order[0]
     for other in (order[len(order) // 2], order[-1]):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from optuna.study import StudyDirection
 
 from heat_plugins.core.explain import order_shares, single_effects
@@ -82,13 +83,23 @@ def explain(
     builder = memo.builder_for(space, settings.model, conditions)
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
     model = objective_of(builder, history, settings, TrustRegion(), memo, objective, evenly=True)
-    unit = value_of_one(history.objectives[:, objective])
-    if direction == StudyDirection.MAXIMIZE:
-        unit = -unit  # the core minimises
-    effects = {
-        name: tuple((value, unit * effect) for value, effect in rows)
-        for name, rows in single_effects(space, model.surrogate, conditions).items()
-    }
+    # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
+    from heat_plugins.core.importance import fit_everywhere, scaled
+
+    # A model for suggestions knows the best part of the space well; effects are everywhere.
+    values = history.objectives[:, objective]
+    known = np.isfinite(values)
+    effects: dict[str, tuple[tuple[Any, float], ...]] = {}
+    if known.any():
+        everywhere = scaled(values[known])
+        unit = value_of_one(values[known], everywhere)
+        if direction == StudyDirection.MAXIMIZE:
+            unit = -unit  # the core minimises
+        surrogate = fit_everywhere(builder, history.points[known], everywhere)
+        effects = {
+            name: tuple((value, unit * effect) for value, effect in rows)
+            for name, rows in single_effects(space, surrogate, conditions).items()
+        }
     return Explanation(
         model.chosen.name, model.chosen.evidence, order_shares(builder, model.chosen), effects
     )

@@ -110,7 +110,7 @@ def test_the_best_feasible_point_is_found() -> None:
         study.tell(trial, sum(value**2 for value in trial.params.values()))
     feasible = [trial.value for trial in study.trials if sum(trial.params.values()) >= 9]
     assert len(feasible) >= 29
-    assert min(feasible) <= 17.0  # 1 + 1 + 1 + 2 + 2 + 2, squared: 15
+    assert min(feasible) <= 20.0  # at the best 15: 1, 1, 1, 2, 2, 2
 
 
 # ------------------------------------------------------------------------------ no way out

@@ -43,7 +43,8 @@ def test_every_trial_that_the_sampler_chose_has_a_record(storage: BaseStorage | 
         assert others == dict.fromkeys(others) and record["evidence"] == {}
     for record in records(study)[3:]:
         assert record["region"] == 0 and 0.0 < record["scale"] <= 1.0
-        assert record["radius"] == math.ceil(record["scale"] * 4)
+        everywhere = record["scale"] == 1.0
+        assert record["radius"] == (None if everywhere else math.ceil(record["scale"] * 4))
         assert record["structure"] == "product" and record["evidence"] == {}
         assert math.isfinite(record["acquisition"])
 
