@@ -15,16 +15,18 @@ trials (core/learn_conditions.py), or made where the conditions are known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.space import Array
+from heat_plugins.choices import ListedValues
+from heat_plugins.space import Array, Space
 
-__all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree"]
+__all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree", "conditions_of"]
 
 Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -103,7 +105,7 @@ Tree = Leaf | Split
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """When each parameter of a space exists, as far as the trials tell.
+    """When each parameter of a space exists, as far as the trials or the user tell.
 
     Args:
         order: (d,) the columns, each after all that its tree tests.
@@ -160,3 +162,59 @@ class Conditions:
         once: a number in a column that stays inactive decides nothing.
         """
         return self.deactivate(np.where(np.isnan(points), samples, points))
+
+
+def conditions_of(space: Space, parents: Mapping[str, tuple[str, Sequence[Any]]]) -> Conditions:
+    """Return the conditions that a user has declared.
+
+    Args:
+        space: The parameters.
+        parents: For each parameter that need not exist, the one that decides about it, which
+            must have listed choices, and the choices under which it exists. Where the parent
+            does not exist, neither does the child. Empty if every parameter always exists;
+            then there are no trees.
+    """
+    for name in [*parents, *[parent for parent, _ in parents.values()]]:
+        if name not in space.column:
+            raise ValueError(f"conditions must name parameters of the space, got {name!r}")
+    depths = np.array([_depth(name, parents) for name in space.names], dtype=np.int64)
+    known: dict[tuple[int, bytes], Tree] = {}
+    trees: dict[int, Tree] = {}
+    for name, (parent, choices) in parents.items():
+        exists = _codes_among(space, name, parent, choices)
+        key = (space.column[parent], exists.tobytes())
+        # Siblings share one tree, which is then evaluated once.
+        tree = known.setdefault(key, _tree_of(space.column[parent], exists))
+        trees[space.column[name]] = tree
+    return Conditions(np.argsort(depths, kind="stable"), trees)
+
+
+def _depth(name: str, parents: Mapping[str, tuple[str, Sequence[Any]]]) -> int:
+    """Return how many ancestors a parameter has."""
+    line = [name]
+    while line[-1] in parents:
+        parent = parents[line[-1]][0]
+        if parent in line:
+            raise ValueError(f"conditions must not go round in a circle, got one at {parent!r}")
+        line.append(parent)
+    return len(line) - 1
+
+
+def _codes_among(space: Space, name: str, parent: str, choices: Sequence[Any]) -> Bools:
+    """(k,) which of the codes of a parent let its child exist."""
+    parameter = space.parameters[space.column[parent]]
+    if not isinstance(parameter, ListedValues):
+        raise ValueError(
+            f"parent {parent!r} of {name!r} must have listed choices, got {parameter!r}"
+        )
+    if not len(choices):
+        raise ValueError(f"{name!r} must exist under at least 1 choice of {parent!r}, got 0")
+    exists = np.zeros(len(parameter.choices), dtype=bool)
+    exists[[int(parameter.encode(choice)) for choice in choices]] = True
+    return exists
+
+
+def _tree_of(column: int, exists: Bools) -> Tree:
+    """Return the tree that looks up the code of one column."""
+    cut = Cut(column, np.arange(0.5, len(exists) - 1.0, dtype=np.float64), exists.astype(np.int64))
+    return Split(cut, (Leaf(False), Leaf(True)))

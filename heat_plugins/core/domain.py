@@ -26,12 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.conditions import Conditions
+from heat_plugins.core.feasible_point import feasible_point
+from heat_plugins.core.limits import LimitedBox, LinearLimits
 from heat_plugins.space import Array, Float, Integer, Space
 
 __all__ = ["Domain", "Region", "apply_changes", "differing"]
 
 # Half a unit in the last place decides nothing: how far outside its box a number may be.
 SLACK = 1e-9
+# How often points that break limits are drawn again, and how many at a time.
+SAMPLE_ROUNDS = 5
+SAMPLE_SIZE = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +61,15 @@ class Domain:
         region: The part around a centre to stay in; None for everywhere.
         held: Coordinates that are given, by column.
         conditions: When each column exists; None where all of them always do.
+        limits: What the points of a search are moved to keep, as far as that can be done;
+            None for nothing.
     """
 
     space: Space
     region: Region | None = None
     held: Mapping[int, float] = field(default_factory=dict)
     conditions: Conditions | None = None
+    limits: LinearLimits | None = None
 
     @cached_property
     def free(self) -> NDArray[np.int64]:
@@ -155,7 +163,9 @@ class Domain:
         """Bring points (n, d) into the domain, changing as little as that takes.
 
         Where too many codes differ from the centre, randomly chosen ones go back to it.
-        Numbers are clipped to the box and moved to their grid.
+        Numbers are clipped to the box and moved to their grid. Where limits are broken, the
+        continuous ones are moved inside of the box; if that does not do, so are those on
+        grids, and codes that stand for numbers, whatever their distance from the centre.
         """
         points = self.settle(points, rng)
         points = points.copy()
@@ -178,14 +188,16 @@ class Domain:
         for column in self.free_numeric:
             points[:, column] = self.space.parameters[column].snap(points[:, column])
         points = self.hold(points)
-        # What is given need not exist.
-        return points if self.conditions is None else self.conditions.deactivate(points)
+        if self.conditions is not None:  # what is given need not exist
+            points = self.conditions.deactivate(points)
+        return self._limited(points, rng)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
         points = self.hold(self.space.sample(n, rng))
         if self.centre is None or self.region is None:
-            return self.settle(points, rng)
+            points = self.settle(points, rng)
+            return points if self.limits is None else self._sample_limited(points, rng)
         columns = self.free_discrete
         if len(columns):
             changes = rng.integers(1, max(self.region.radius, 1) + 1, size=(n, 1))
@@ -194,7 +206,85 @@ class Domain:
             points[:, columns] = np.where(keep, self.centre[columns], points[:, columns])
         low, high = self.bounds(self.free_numeric)
         points[:, self.free_numeric] = low + points[:, self.free_numeric] * (high - low)
-        return self.project(points, rng)
+        points = self.project(points, rng)
+        if self._limited_box is not None:
+            points = self._limited_box.stir(points, self.inside, rng)
+        return points
+
+    @cached_property
+    def _limited_box(self) -> LimitedBox | None:
+        """Moves points to where they keep the limits."""
+        if self.limits is None:
+            return None
+        movable = self.free
+        if self.conditions is not None:  # what exists must not change
+            movable = movable[~self.conditions.is_branching[movable]]
+        return LimitedBox(self.limits, self.space, movable, *self._box)
+
+    @cached_property
+    def inside(self) -> Array | None:
+        """(d,) a point that keeps the limits, NaN where they do not matter; None if none is known.
+
+        The centre if it does; otherwise one for which every parameter is taken to exist.
+        """
+        assert self.limits is not None
+        if self.centre is not None and self.limits.holds(self.centre[None])[0]:
+            return self.centre
+        return feasible_point(self.limits, self.space, self.held)
+
+    def is_empty(self, known: Array) -> bool:
+        """Whether no point keeps the limits, as far as can be told.
+
+        Not asked for long where one of ``known`` (n, d) does. Where parameters need not exist,
+        neither need limits.
+        """
+        if self.limits is None or self.conditions is not None:
+            return False
+        return not self.limits.holds(self.hold(known)).any() and self.inside is None
+
+    def slopes_of_limits(self, point: Array, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return weights (l, c) in some columns of limits on a point (d,), and room (l,) to them.
+
+        Only of those l limits that count at the point and that the columns have a part in.
+        """
+        if self.limits is None:
+            return np.empty((0, len(columns))), np.empty(0)
+        weights, room = self.limits.weights[:, columns], -self.limits.excess(point[None])[0]
+        counts = np.any(weights != 0.0, axis=1) & np.isfinite(room)
+        return weights[counts], room[counts]
+
+    def keep_limits(self, point: Array, start: Array) -> Array:
+        """Return a point (d,), taken back on the way from its start (d,) if limits ask for it."""
+        if self._limited_box is None:
+            return point
+        moved: Array = self._limited_box.pull(point[None], start)[0]
+        return moved
+
+    def _limited(self, points: Array, rng: np.random.Generator) -> Array:
+        """Return points (n, d), moved where they break limits; a few may still do."""
+        if self._limited_box is None or self.limits is None or self.limits.holds(points).all():
+            return points
+        return self._limited_box.repair(points, self.inside, rng)
+
+    def _sample_limited(self, points: Array, rng: np.random.Generator) -> Array:
+        """Return points (n, d) with others instead of those that break limits.
+
+        Other random ones, for as long as that does not take too many; then such as are moved
+        to keep the limits, and from there to anywhere inside of them.
+        """
+        assert self.limits is not None and self._limited_box is not None
+        points = points.copy()
+        for _ in range(SAMPLE_ROUNDS):
+            rows = np.flatnonzero(~self.limits.holds(points))
+            if not len(rows):
+                return points
+            drawn = self.settle(self.hold(self.space.sample(SAMPLE_SIZE, rng)), rng)
+            drawn = drawn[self.limits.holds(drawn)][: len(rows)]
+            points[rows[: len(drawn)]] = drawn
+        rows = np.flatnonzero(~self.limits.holds(points))
+        moved = self._limited(points[rows], rng)
+        points[rows] = self._limited_box.stir(moved, self.inside, rng)
+        return points
 
     def enumerate(self) -> Array:
         """Return every point (N, d) of a finite domain, its region left out of account."""

@@ -236,7 +236,6 @@ def _climb(
         columns = domain.free_continuous_at(points[i])
         if not len(columns):
             continue
-        low, high = domain.bounds(columns)
 
         def minus(
             place: Array, base: Array = points[i], columns: Columns = columns
@@ -246,20 +245,52 @@ def _climb(
             value, gradient = function.value_and_gradient(moved, columns)
             return -value, -gradient
 
+        moved = points[i].copy()
+        moved[columns] = _descend(minus, domain, points[i], columns)
+        moved = domain.keep_limits(moved, points[i])
+        value = score(moved[None])[0]
+        if value > values[i]:
+            points[i], values[i] = moved, value
+    return points, values
+
+
+def _descend(
+    function: Callable[[Array], tuple[float, Array]],
+    domain: Domain,
+    point: Array,
+    columns: Columns,
+) -> Array:
+    """Return where in the box a function of some columns (c,) is less than at a point (d,)."""
+    low, high = domain.bounds(columns)
+    weights, room = domain.slopes_of_limits(point, columns)
+    if not len(room):
         result = optimize.minimize(
-            minus,
-            points[i, columns],
+            function,
+            point[columns],
             jac=True,
             method="L-BFGS-B",
             bounds=list(zip(low, high, strict=True)),
             options={"maxiter": 30},
         )
-        moved = points[i].copy()
-        moved[columns] = np.clip(result.x, low, high)
-        value = score(moved[None])[0]
-        if value > values[i]:
-            points[i], values[i] = moved, value
-    return points, values
+        return np.clip(result.x, low, high)
+
+    def inside(place: Array) -> tuple[float, Array]:
+        return function(np.clip(place, low, high))
+
+    # The sides of the box are limits as well: W x <= b.
+    one = np.eye(len(columns))
+    sides = np.concatenate([weights, one, -one])
+    ends = np.concatenate([weights @ point[columns] + room, high, -low])
+    result = optimize.minimize(
+        inside,
+        point[columns],
+        jac=True,
+        method="SLSQP",
+        constraints=optimize.LinearConstraint(sides, -np.inf, ends),
+        options={"maxiter": 30},
+    )
+    place: Array = np.clip(result.x, low, high)
+    return place if np.isfinite(place).all() else point[columns]
 
 
 def unseen_point(

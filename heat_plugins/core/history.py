@@ -28,6 +28,9 @@ class History:
         others: (q, d) further points that need not be proposed again: failed, say.
         constraints: (n, C) numbers that are at most 0 where a trial is feasible, NaN where
             they are not known; None for no constraints.
+        noise: (n, M + C) variances of the measurements: of the objectives, then of the
+            constraints, in their units squared; NaN where they are not known. None for
+            nothing known.
     """
 
     points: Array
@@ -36,6 +39,16 @@ class History:
     pending: Array
     others: Array
     constraints: Array | None = None
+    noise: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.noise is None:
+            return
+        expected = (len(self.points), self.objectives.shape[1] + self.constraint_values.shape[1])
+        if self.noise.shape != expected:
+            raise ValueError(f"noise must have shape {expected}, got {self.noise.shape}")
+        if np.any(self.noise < 0.0):
+            raise ValueError(f"noise must be at least 0, got {np.nanmin(self.noise)}")
 
     @staticmethod
     def of(
@@ -46,6 +59,7 @@ class History:
         pending: Array | None = None,
         others: Array | None = None,
         constraints: Array | None = None,
+        noise: Array | None = None,
     ) -> History:
         """Return a history with whatever is not given empty."""
         nothing = np.empty((0, len(space)))
@@ -58,6 +72,7 @@ class History:
             nothing if pending is None else pending,
             nothing if others is None else others,
             constraints,
+            noise,
         )
 
     @property
@@ -69,6 +84,13 @@ class History:
     def constraint_values(self) -> Array:
         """(n, C) the constraints, also if there are none."""
         return np.empty((len(self.points), 0)) if self.constraints is None else self.constraints
+
+    def noise_of(self, index: int) -> Array | None:
+        """(n,) known variances of one objective or, after those, constraint; None if none is."""
+        if self.noise is None or np.isnan(self.noise[:, index]).all():
+            return None
+        column: Array = self.noise[:, index]
+        return column
 
     @property
     def has_rivals_of_values(self) -> bool:

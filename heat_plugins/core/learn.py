@@ -23,7 +23,7 @@ from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.surrogate import Fit, Hyperparameters, fit
-from heat_plugins.core.values import standardise
+from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.structures import Additive, Combination, InteractionOrders, RandomDecomposition
@@ -90,6 +90,7 @@ def fitted(
     max_points: int,
     memo: FitMemo,
     evenly: bool = True,
+    noise: Array | None = None,
 ) -> Chosen:
     """Return the kernel for a history.
 
@@ -101,6 +102,8 @@ def fitted(
         max_points: How many observations to fit to at the most.
         memo: Where the last full fit is kept.
         evenly: Whether bad values are to be fitted as closely as good ones.
+        noise: (n,) known variances of the values as they came, NaN where they are not known;
+            None for nothing known.
     """
     n = len(points)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
@@ -108,22 +111,28 @@ def fitted(
     key = (
         points[:n0].tobytes(),
         values[:n0].tobytes(),
+        b"" if noise is None else noise[:n0].tobytes(),
         f"{deterministic} {max_points} {evenly}".encode(),
     )
     if memo.key != key:
-        some = _some(points[:n0], values[:n0], max_points, evenly)
-        memo.key, memo.candidates = key, _candidates(builder, *some, deterministic, n0, evenly)
+        before = None if noise is None else noise[:n0]
+        some, standardised, known = _some(points[:n0], values[:n0], before, max_points, evenly)
+        arguments = (builder, some, standardised, deterministic, n0, evenly, known)
+        memo.key, memo.candidates = key, _candidates(*arguments)
     start = _choose(memo.candidates)
     if n0 == n:
         return start
     covariance = start.covariance
     if isinstance(builder.model.combination, RandomDecomposition):
         covariance = _kernel(builder, builder.model.combination, n, evenly)
+    some, standardised, known = _some(points, values, noise, max_points, evenly)
     more = fit(
         covariance,
-        *_some(points, values, max_points, evenly),
+        some,
+        standardised,
         deterministic=deterministic,
         start=start.hyperparameters,
+        known_noise=known,
     )
     return replace(start, covariance=covariance, hyperparameters=more.hyperparameters)
 
@@ -139,15 +148,19 @@ def _choose(candidates: Sequence[Chosen]) -> Chosen:
     return by_name[best] if behind > CLEAR_EVIDENCE else by_name[PREFERRED]
 
 
-def _some(points: Array, values: Array, limit: int, evenly: bool) -> tuple[Array, Array]:
-    """Return points and standardised values: of very many, the best and the latest."""
+def _some(
+    points: Array, values: Array, noise: Array | None, limit: int, evenly: bool
+) -> tuple[Array, Array, Array | None]:
+    """Return points, standardised values and noise: of very many, the best and the latest."""
     standardised = standardise(values, evenly)
+    if noise is not None:
+        noise = standardise_noise(noise, values, standardised)
     n = len(points)
     if n <= limit:
-        return points, standardised
+        return points, standardised, noise
     best = np.argsort(standardised, kind="stable")[: limit // 2]
     chosen = np.union1d(best, np.arange(n - limit // 2, n))
-    return points[chosen], standardised[chosen]
+    return points[chosen], standardised[chosen], None if noise is None else noise[chosen]
 
 
 def _candidates(
@@ -157,12 +170,16 @@ def _candidates(
     deterministic: bool,
     n_observations: int,
     evenly: bool,
+    known_noise: Array | None = None,
 ) -> tuple[Chosen, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
 
     def fit_to(combination: Combination | None) -> tuple[Covariance, Fit]:
         covariance = _kernel(builder, combination, n_observations, evenly)
-        return covariance, fit(covariance, points, values, deterministic=deterministic)
+        result = fit(
+            covariance, points, values, deterministic=deterministic, known_noise=known_noise
+        )
+        return covariance, result
 
     if not builder.model.is_auto:
         combination = builder.model.combination

@@ -12,7 +12,7 @@ from heat_plugins.core.history import History
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.surrogate import Surrogate
-from heat_plugins.core.values import standardise
+from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.space import Array, Space
 
 __all__ = ["Output", "fit_output"]
@@ -32,6 +32,8 @@ class Output:
         modelled: (l,) the trials that the surrogate has.
         is_deterministic: Whether equal points have equal values.
         zero: Where 0 lies among the standardised values of a constraint.
+        believed: (k,) what to take for the true values: those that came, or what the model
+            makes of them where their noise is known.
     """
 
     surrogate: Surrogate
@@ -41,6 +43,7 @@ class Output:
     modelled: Indices
     is_deterministic: bool
     zero: float
+    believed: Array
 
     def best(self, among: NDArray[np.bool_], row: int | None) -> float | None:
         """Return the standardised value to improve on; None where there is none.
@@ -75,6 +78,7 @@ def fit_output(
     memo: FitMemo,
     is_constraint: bool = False,
     evenly: bool = True,
+    noise: Array | None = None,
 ) -> Output:
     """Return the model of one column of what the trials tell.
 
@@ -90,25 +94,44 @@ def fit_output(
         is_constraint: Whether 0 has a meaning, and must have a place among the values.
         evenly: Whether bad values are to be fitted as closely as good ones: those of one
             objective may be good in another, and limits may lie anywhere.
+        noise: (n,) known variances of the column, NaN where they are not known. Exact values
+            (all variances 0) are deterministic ones, whatever else was said.
     """
     rows = np.flatnonzero(~np.isnan(values))
     points, known = history.points[rows], values[rows]
     # Conflicting values of one point are noise, whatever was said about the objective.
-    is_deterministic = deterministic and not has_conflicts(points, known)
-    chosen = fitted(builder, points, known, is_deterministic, max_fit_points, memo, evenly)
+    noise = None if noise is None else noise[rows]
+    is_exact = noise is not None and bool(np.all(noise == 0.0))
+    if noise is not None and not np.any(noise > 0.0):
+        noise = None
+    is_deterministic = (deterministic or is_exact) and noise is None
+    is_deterministic = is_deterministic and not has_conflicts(points, known)
+    chosen = fitted(builder, points, known, is_deterministic, max_fit_points, memo, evenly, noise)
     # On the same scale: where does a constraint begin to be broken?
     *_, zero = with_zero = standardise(np.append(known, 0.0), evenly)
     standardised = with_zero[:-1] if is_constraint else standardise(known, evenly)
     some = _model_points(builder.space, points, known, centre, max_model_points)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
+    if noise is not None:
+        noise = standardise_noise(noise, known, standardised)
     surrogate = Surrogate(
         chosen.covariance,
         chosen.hyperparameters,
         points[some],
         standardised[some],
         history.without_value[-max_model_points // 2 :],
+        None if noise is None else noise[some],
     )
-    return Output(surrogate, chosen, standardised, rows, rows[some], is_deterministic, float(zero))
+    return Output(
+        surrogate,
+        chosen,
+        standardised,
+        rows,
+        rows[some],
+        is_deterministic,
+        float(zero),
+        standardised if noise is None else surrogate.mean(points),
+    )
 
 
 def _model_points(

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.conditions import Conditions
 from heat_plugins.core.acquisition import LogExpectedImprovement
 from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
@@ -26,13 +27,14 @@ from heat_plugins.core.history import History, canonical
 from heat_plugins.core.hypervolume import LogHypervolumeImprovement
 from heat_plugins.core.learn import Chosen, FitMemo
 from heat_plugins.core.learn_conditions import learn_conditions
+from heat_plugins.core.limits import LinearLimits
 from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.merit import merits, violations
 from heat_plugins.core.outputs import Output, fit_output
 from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
-from heat_plugins.core.values import standardise
+from heat_plugins.core.values import place_of, standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 
@@ -106,6 +108,9 @@ def suggest(
     held: Mapping[int, float] | None = None,
     memo: FitMemo | None = None,
     allowed: Allowed | None = None,
+    conditions: Conditions | None = None,
+    reference: Array | None = None,
+    limits: LinearLimits | None = None,
 ) -> Suggestion:
     """Return the next point to evaluate.
 
@@ -117,21 +122,34 @@ def suggest(
         held: Coordinates that are given, by column; the rest is optimised for them.
         memo: Where to keep the last fit. It saves time and changes nothing else.
         allowed: Tells which of points (n, d) may be proposed at all; None for all of them.
+        conditions: When each parameter exists, where that is known; None learns it from the
+            history.
+        reference: (M,) the worst value of each of several objectives that is of interest, NaN
+            where none is; None for none at all.
+        limits: Linear limits that the point must keep; None for none.
     """
     keep_freed_memory()
     held = held or {}
     memo = FitMemo() if memo is None else memo
-    conditions = learn_conditions(space, history.points)
+    if conditions is None:
+        conditions = learn_conditions(space, history.points)
+    else:
+        history = _as_declared(space, history, conditions)
+        conditions = conditions if conditions.trees else None
     builder = memo.builder_for(space, settings.model, conditions)
     symmetry = builder.symmetry()
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
+    if limits is not None:
+        allowed = _both(limits.holds, allowed)
     avoid = PointSet(everything, symmetry, allowed)
-    whole = Domain(space, held=held, conditions=conditions)
+    whole = Domain(space, held=held, conditions=conditions, limits=limits)
+    if whole.is_empty(history.points):
+        raise NothingAllowed("no point was found that keeps the limits")
     if len(history.points) < max(settings.n_startup_trials, 1):
         return _anything(whole, avoid, history, rng, allowed)
 
-    goal = _Goal(history)
+    goal = _Goal(history, reference)
     region = TrustRegion()
     if settings.trust_region is not None:
         region = replay(
@@ -158,6 +176,35 @@ def suggest(
     point = whole.settle(point[None], rng)[0]
     value = float(acquisition(point[None])[0])
     return Suggestion(point, region.index, is_new, models.objectives[0].chosen, region, value)
+
+
+def _both(one: Allowed, other: Allowed | None) -> Allowed:
+    """Return the rule that allows what two rules do; the second is asked about less."""
+    if other is None:
+        return one
+
+    def allowed(points: Array) -> NDArray[np.bool_]:
+        both = one(points)
+        both[both] = other(points[both])
+        return both
+
+    return allowed
+
+
+def _as_declared(space: Space, history: History, conditions: Conditions) -> History:
+    """Return the history with nothing where, by its conditions, a parameter does not exist."""
+    lacks = np.isnan(history.points).any(axis=0) & ~conditions.is_optional
+    if lacks.any():
+        name = space.names[int(np.argmax(lacks))]
+        raise ValueError(
+            f"parameter {name!r} always exists by its conditions, but some trial lacks it"
+        )
+    return replace(
+        history,
+        points=conditions.deactivate(history.points),
+        pending=conditions.deactivate(history.pending),
+        others=conditions.deactivate(history.others),
+    )
 
 
 def _anything(
@@ -250,18 +297,47 @@ def _fit(
         memo.of_output(index),
         is_constraint,
         evenly,
+        history.noise_of(index),
     )
 
 
 class _Goal:
-    """What counts as better: one value, or several, feasible trials first."""
+    """What counts as better: one value, or several, feasible trials first.
 
-    def __init__(self, history: History) -> None:
+    Args:
+        history: What is known.
+        reference: (M,) the worst values of interest, NaN where there are none; None for none.
+    """
+
+    def __init__(self, history: History, reference: Array | None = None) -> None:
         self._points = history.points
         violation = violations(history.constraint_values)
         self.is_feasible = violation <= 0.0
         self.merits = merits(history.objectives, violation)  # (n, M)
         self.has_one_objective = self.merits.shape[1] == 1
+        self._reference: Array | None = None
+        self.shortfall = np.zeros(len(violation))  # (n,) from the reference
+        if reference is not None:
+            self._set_reference(reference, history.objectives)
+
+    def _set_reference(self, reference: Array, objectives: Array) -> None:
+        """Find the place of the reference (M,), and how far the trials are from reaching it."""
+        if reference.shape != objectives.shape[1:]:
+            raise ValueError(
+                f"reference must have shape {objectives.shape[1:]}, got {reference.shape}"
+            )
+        if self.has_one_objective or np.isnan(reference).all():
+            return
+        columns = [standardise(column, evenly=True) for column in objectives.T]
+        pairs = zip(reference, objectives.T, columns, strict=True)
+        self._reference = np.array([place_of(r, raw, column) for r, raw, column in pairs])
+        values = np.column_stack(columns)
+        # Where an infinite value has its place does not say that it reaches anything.
+        values[np.isposinf(objectives)] = np.finfo(float).max
+        self.shortfall = np.full(len(values), np.inf)
+        if self.is_feasible.any():
+            feasible = values[self.is_feasible]
+            self.shortfall[self.is_feasible] = _shortfall(feasible, self._reference)
 
     def choose_centre(self, region: TrustRegion, rng: np.random.Generator) -> TrustRegion:
         """Return the region around one of its best trials.
@@ -271,9 +347,12 @@ class _Goal:
         """
         if self.has_one_objective or not region.front:
             return region
+        trials = np.array(region.front)
+        # With a reference, those that reach it; failing that, those that come closest.
+        trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
         front = np.column_stack([standardise(column, evenly=True) for column in self.merits.T])
-        likely = 1.0 / len(region.front) + crowding_distances(front[list(region.front)])
-        trial = rng.choice(region.front, p=likely / likely.sum())
+        likely = 1.0 / len(trials) + crowding_distances(front[trials])
+        trial = rng.choice(trials, p=likely / likely.sum())
         return replace(region, centre=self._points[trial])
 
     def acquisition(self, models: _Models, region: TrustRegion) -> BatchFunction:
@@ -299,20 +378,51 @@ class _Goal:
             return None if best is None else LogExpectedImprovement(output.surrogate, best)
         if not self.is_feasible.any():
             return None
-        values = np.column_stack([output.values for output in models.objectives])
+        values = np.column_stack([output.believed for output in models.objectives])
         values = values[self.is_feasible]
         if len(models.pending):
             # Points under evaluation count as what is expected of them.
             expected = [output.surrogate.mean(models.pending) for output in models.objectives]
             values = np.concatenate([values, np.column_stack(expected)])
+        # Beyond the worst that was seen, not the worst of the front: the ends of a front grow
+        # only if what lies beyond them counts.
+        reference = reference_point(values, values)
+        if self._reference is not None:
+            reference = self._within_reach(values, reference)
         front = values[non_dominated(values)]
-        return LogHypervolumeImprovement(
-            [output.surrogate for output in models.objectives],
-            front,
-            # Beyond the worst that was seen, not the worst of the front: the ends of a front
-            # grow only if what lies beyond them counts.
-            reference_point(values, values),
-        )
+        surrogates = [output.surrogate for output in models.objectives]
+        return LogHypervolumeImprovement(surrogates, front, reference)
+
+    def _within_reach(self, values: Array, usual: Array) -> Array:
+        """Return a reference (M,) that is worth searching below.
+
+        The user's, and the usual one (M,) where there is none. As long as none of the values
+        (n, M) is better in all objectives, the user's is moved back to
+
+            r'_j = max(r_j, min_i y_ij) + t,  t = min_i max_j (y_ij - max(r_j, min_i y_ij)):
+
+        to the best that was seen of each objective, and from there by the same t in each of
+        them to where some value reaches it. What is better than that is closer to the user's.
+        Below one far away nothing would be expected anywhere, and the search would go where
+        the least is known.
+        """
+        assert self._reference is not None
+        nearest = np.maximum(self._reference, values.min(axis=0))  # NaN stays
+        reference = nearest + _shortfall(values, self._reference).min()
+        return np.where(np.isnan(reference), usual, reference)
+
+
+def _shortfall(values: Array, reference: Array) -> Array:
+    """Return (n,) by how much values (n, M) miss a reference (M,) where they miss it most.
+
+    0 where they are better in all objectives; those without a reference, NaN, do not count.
+    An objective that is far from its reference at all values must not be the only one that
+    counts, so all are measured from the best that was seen if that is not good enough.
+    """
+    given = ~np.isnan(reference)
+    values, reference = values[:, given], reference[given]
+    shortfall: Array = np.max(values - np.maximum(reference, values.min(axis=0)), axis=1)
+    return np.maximum(shortfall, 0.0)
 
 
 def _starts(history: History, goal: _Goal, domain: Domain, n: int = 20) -> Array:
@@ -322,6 +432,6 @@ def _starts(history: History, goal: _Goal, domain: Domain, n: int = 20) -> Array
     else:
         ranks = np.argsort(np.argsort(goal.merits, axis=0, kind="stable"), axis=0)
         is_front = non_dominated(goal.merits)
-        order = np.lexsort((ranks.sum(axis=1), ~is_front))
+        order = np.lexsort((ranks.sum(axis=1), ~is_front, goal.shortfall))
     best = history.points[order[:n]]
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])

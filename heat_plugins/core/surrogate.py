@@ -5,7 +5,8 @@ Notation
     n, m, d      observations, candidates, parameters
     theta        (p,) hyperparameters of the kernel (covariance.py)
     lam          noise variance as a share of the signal variance
-    K            (n, n) kernel + diag(lam + blur^2 (y - min y)^2)
+    tau          (n,) known noise: variances of the standardised values, 0 where not known
+    K            (n, n) kernel + diag(lam + tau + blur^2 (y - min y)^2)
     y            (n,) standardised values
     sigma2       signal variance
     ===========  =====================================================================
@@ -14,7 +15,9 @@ Bad values may be fitted loosely, the more so the worse they are (the blur). Wha
 does far from the optimum says little about what it does near it, and a model that has to
 reproduce both is sure of things that are not so.
 
-The signal variance has its best value in closed form given the rest. The value and the
+The signal variance has its best value in closed form given the rest. That is so because all
+of the noise is a share of it, the known one too: tau is what was measured where sigma2 is 1,
+as it nearly is for standardised values. The value and the
 gradient of the density cost one Cholesky factor, one inverse and what the kernel takes.
 """
 
@@ -79,6 +82,7 @@ def fit(
     *,
     deterministic: bool,
     start: Hyperparameters | None = None,
+    known_noise: Array | None = None,
 ) -> Fit:
     """Return the hyperparameters of highest posterior density.
 
@@ -90,10 +94,15 @@ def fit(
             small constant instead of being learnt.
         start: Hyperparameters of nearly the same data; a few steps from there are enough.
             None searches from the most likely of several levels.
+        known_noise: (n,) variances of the standardised values that were measured, added to
+            what is learnt: the variance of value i is sigma2 (lam + tau_i). NaN where they
+            are not known. Where all are, nothing is left to learn, and lam is the small
+            constant of deterministic values. None for nothing known.
     """
-    density = NegativeLogDensity(covariance, points, values)
-    log_noise = np.log(DETERMINISTIC_NOISE) if deterministic else LOG_NOISE_PRIOR[0]
-    noise_bounds = (log_noise, log_noise) if deterministic else LOG_NOISE_BOUNDS
+    density = NegativeLogDensity(covariance, points, values, known_noise)
+    is_fixed = deterministic or (known_noise is not None and not np.isnan(known_noise).any())
+    log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
+    noise_bounds = (log_noise, log_noise) if is_fixed else LOG_NOISE_BOUNDS
     if start is None:
         starts = [Hyperparameters(covariance.start(t), log_noise) for t in STARTING_TOTALS]
         first, n_iterations = min(starts, key=density.value), COLD_ITERATIONS
@@ -114,10 +123,17 @@ def fit(
 class NegativeLogDensity:
     """Minus the log posterior density of the hyperparameters, and its gradient."""
 
-    def __init__(self, covariance: Covariance, points: Array, values: Array) -> None:
+    def __init__(
+        self,
+        covariance: Covariance,
+        points: Array,
+        values: Array,
+        known_noise: Array | None = None,
+    ) -> None:
         self.covariance = covariance
         self.prepared = covariance.prepare(points)
         self.values = values
+        self.known_noise = _or_nothing(known_noise, len(values))
 
     def value(self, hyperparameters: Hyperparameters) -> float:
         """Return the value alone, which saves the inverse."""
@@ -137,7 +153,7 @@ class NegativeLogDensity:
         return value + prior, gradient + prior_gradient
 
     def _noise(self, hyperparameters: Hyperparameters) -> Array:
-        return hyperparameters.noise(self.values, self.covariance.blur)
+        return hyperparameters.noise(self.values, self.covariance.blur) + self.known_noise
 
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
         """Minus the log prior density, and its gradient."""
@@ -161,6 +177,11 @@ class NegativeLogDensity:
         by_kernel *= 0.5
         by_noise = np.trace(by_kernel) * np.exp(hyperparameters.log_noise)
         return float(value), np.concatenate([pullback(by_kernel), [by_noise]])
+
+
+def _or_nothing(known_noise: Array | None, n: int) -> Array:
+    """Return tau (n,)."""
+    return np.zeros(n) if known_noise is None else np.nan_to_num(known_noise, nan=0.0)
 
 
 def _cholesky(kernel: Array, noise: Array) -> Array:
@@ -196,6 +217,8 @@ class Surrogate:
             process expects, which leaves the mean as it is and lowers the variance. (A
             kernel without a constant diagonal is scaled by all points, pending ones too,
             so its mean moves a little.)
+        known_noise: (n,) variances of the standardised values that were measured, NaN where
+            they are not known; see :func:`fit`.
     """
 
     def __init__(
@@ -205,6 +228,7 @@ class Surrogate:
         points: Array,
         values: Array,
         pending: Array | None = None,
+        known_noise: Array | None = None,
     ) -> None:
         """Factorise the kernel matrix once; every prediction then is two products."""
         n = len(points)
@@ -214,7 +238,7 @@ class Surrogate:
         self._cross = covariance.given(theta, everything)
         kernel = covariance.matrix(theta, covariance.prepare(everything))
         noise = np.full(len(kernel), np.exp(hyperparameters.log_noise))
-        noise[:n] = hyperparameters.noise(values, covariance.blur)
+        noise[:n] = hyperparameters.noise(values, covariance.blur) + _or_nothing(known_noise, n)
         factor = _cholesky(kernel, noise)
         inverse_factor, _ = linalg.lapack.dtrtri(factor, lower=1)  # inverse of L, lower
         # The observations come first, so their own factor is the leading block.

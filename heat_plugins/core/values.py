@@ -6,11 +6,13 @@ import numpy as np
 
 from heat_plugins.space import Array
 
-__all__ = ["standardise", "value_of_one"]
+__all__ = ["place_of", "standardise", "standardise_noise", "value_of_one"]
 
 # How far above the median an outlier may stand, in spreads of the better half. Random values
 # of well-behaved problems stay below it.
 BAD_SIDE_LIMIT = 10.0
+# Beyond this many signal variances a measurement says nothing, and more is hard on the algebra.
+LARGEST_NOISE = 1e8
 
 
 def value_of_one(values: Array, standardised: Array | None = None) -> float:
@@ -30,6 +32,40 @@ def value_of_one(values: Array, standardised: Array | None = None) -> float:
             difference = standardised[other] - standardised[best]
             return float((values[other] - values[best]) / difference)
     return 0.0
+
+
+def standardise_noise(noise: Array, values: Array, standardised: Array) -> Array:
+    """Return variances (n,) of values (n,) as variances of their standardised ones.
+
+    With u what a difference of 1 is worth, a variance v becomes v / u^2. Bad values that are
+    pulled in keep more noise than that leaves them: they are not to be relied on anyway. Where
+    all values are the same there is no scale, and the noise counts as none. NaN stays.
+    """
+    unit = value_of_one(values, standardised)
+    if unit == 0.0:
+        return np.where(np.isnan(noise), np.nan, 0.0)
+    with np.errstate(over="ignore"):
+        scaled: Array = np.minimum((np.sqrt(noise) / unit) ** 2, LARGEST_NOISE)
+    return scaled
+
+
+def place_of(number: float, values: Array, standardised: Array) -> float:
+    """Return where a number lies on the scale of values (n,) that were standardised evenly.
+
+    That is a straight line through the values, wherever the number is; far on the bad side it
+    is pulled in as a value would be.
+    """
+    finite = np.flatnonzero(np.isfinite(values))
+    unit = value_of_one(values, standardised)
+    if unit == 0.0:  # one value only: all that can be told is on which side the number is
+        return float(np.sign(number - values[finite[0]])) if len(finite) else 0.0
+    known = values[finite]
+    median = np.median(known)
+    spread = median - np.quantile(known, 0.1)
+    if spread > 0.0:
+        number = min(number, float(median + BAD_SIDE_LIMIT * spread))
+    best = finite[np.argmin(known)]
+    return float(standardised[best] + (number - values[best]) / unit)
 
 
 def standardise(values: Array, evenly: bool = True) -> Array:
