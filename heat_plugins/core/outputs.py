@@ -34,6 +34,7 @@ class Output:
         zero: Where 0 lies among the standardised values of a constraint.
         believed: (k,) what to take for the true values: those that came, or what the model
             makes of them where their noise is known.
+        has_known_noise: Whether it is.
     """
 
     surrogate: Surrogate
@@ -44,6 +45,7 @@ class Output:
     is_deterministic: bool
     zero: float
     believed: Array
+    has_known_noise: bool = False
 
     def best(self, among: NDArray[np.bool_], row: int | None) -> float | None:
         """Return the standardised value to improve on; None where there is none.
@@ -52,14 +54,21 @@ class Output:
             among: (n,) which trials count.
             row: The trial whose value it should be, if that is known exactly.
         """
-        if not self.is_deterministic:
-            # A lucky noisy value is no level to improve on; the model's own idea of it is.
-            counted = self.modelled[among[self.modelled]]
-            means = self.surrogate.mean(self.points[np.isin(self.modelled, counted)])
-            return float(means.min()) if len(means) else None
         counted = self.rows[among[self.rows]] if row is None else np.array([row])
         counted = counted[among[counted]]
-        return float(self.values[np.isin(self.rows, counted)].min()) if len(counted) else None
+        seen = float(self.values[np.isin(self.rows, counted)].min()) if len(counted) else None
+        if self.is_deterministic:
+            return seen
+        means = self.surrogate.mean(self.points[among[self.modelled]])
+        if not len(means):
+            return None
+        expected = float(means.min())
+        if self.has_known_noise or seen is None:
+            return expected
+        # A lucky noisy value is no level to improve on; the model's own idea of it is. But a
+        # rugged objective looks like a noisy one, and there the best value is real: a search
+        # that is content with the model's idea stays where it is. Halfway does for both.
+        return 0.5 * (seen + expected)
 
     @property
     def points(self) -> Array:
@@ -131,6 +140,7 @@ def fit_output(
         is_deterministic,
         float(zero),
         standardised if noise is None else surrogate.mean(points),
+        noise is not None,
     )
 
 
