@@ -3,9 +3,6 @@
 Notation
     ===========  =====================================================================
     n, d         observations, parameters
-    b, q         batch elements, points that are predicted together
-    m, l         points on either side of a covariance matrix
-    u, v         distinct points among all batch elements
     theta        (p,) hyperparameters of the kernel (core/covariance.py)
     lam          noise variance as a share of the signal variance
     sigma2       signal variance, of standardised values
@@ -15,15 +12,13 @@ Notation
 
 X holds points of the core (space.py): an integer code in the column of a choice, a number in
 [0, 1] in that of a number. The kernels and the fit are those of the core, in NumPy; GPyTorch
-makes predictions of them, and BoTorch everything else. The gradient in the numbers of X is
-exact where the core has it in closed form, a central difference elsewhere; that in the codes
-is zero. BoTorch maximises, and to the model both directions are the same.
+makes predictions of them, and BoTorch everything else. BoTorch maximises, and to the model
+both directions are the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import botorch.fit
@@ -34,452 +29,33 @@ from botorch.models.transforms.outcome import OutcomeTransform
 from botorch.utils.types import DEFAULT
 from gpytorch.constraints import Positive
 from gpytorch.distributions import MultivariateNormal
-from gpytorch.kernels import Kernel, ScaleKernel
+from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ZeroMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from numpy.typing import NDArray
 from torch import Tensor
-from torch.autograd.function import once_differentiable
-from torch.nn import Parameter
 
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
-from heat_plugins.core.combined import Combined, split
-from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback
-from heat_plugins.core.learn import CANDIDATES, CLEAR_EVIDENCE, PREFERRED
+from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.learn import CANDIDATES, PREFERRED, FitMemo, fitted
 from heat_plugins.core.outputs import has_conflicts
-from heat_plugins.core.seen import PointSet
 from heat_plugins.core.surrogate import (
     DETERMINISTIC_NOISE,
     LOG_NOISE_PRIOR,
-    Fit,
     Hyperparameters,
     Surrogate,
-    fit,
 )
+from heat_plugins.kernels.core_kernel import CoreKernel, to_numpy
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.structures import Combination
 
 __all__ = ["CoreKernel", "HeatGP"]
 
-Indices = NDArray[np.int64]
-
-N_REFERENCE = 16  # points whose mean variance is the unit of scales
-SMALL_TABLE = 2**14  # covariances that cost no more than the call that finds them
-VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known
-
-
-# ------------------------------------------------------------------------ one scale for all
-
-
-class _Anchored(Covariance):
-    """A kernel whose scale does not depend on the points that it is asked about.
-
-    Some kernels of the core have no constant diagonal and are divided by the mean of that of
-    the points given. Two sets of points then have two scales, and their matrices are no blocks
-    of one covariance. With r(x) the variance of x in units of the mean of fixed reference
-    points, which is the same whatever the points, given(X) times mean r(X) / scale is one
-    function; the scale is mean r over the observations, as in the core.
-
-    Args:
-        inner: The kernel, made of no others.
-        theta: (p,) its hyperparameters.
-        reference: (r, d) the reference points.
-        scale: Mean of r over the observations.
-    """
-
-    def __init__(self, inner: Covariance, theta: Array, reference: Array, scale: float) -> None:
-        self.inner, self.scale = inner, scale
-        self.bounds = inner.bounds
-        self._unit = inner.given(theta, reference)
-
-    def mean_variance(self, points: Array) -> float:
-        """Return the mean of r over points (n, d)."""
-        return 1.0 if self._unit.has_unit_diagonal else float(self._unit.diagonal(points).mean())
-
-    def given(self, theta: Array, points: Array) -> Cross:
-        """Return covariances with points (n, d)."""
-        cross = self.inner.given(theta, points)
-        if cross.has_unit_diagonal:
-            return cross
-        return _ScaledCross(cross, self.mean_variance(points) / self.scale)
-
-    def start(self, total: float) -> Array:
-        """Return what the kernel itself does."""
-        return self.inner.start(total)
-
-    def prior(self, theta: Array) -> Prior:
-        """Return what the kernel itself does."""
-        return self.inner.prior(theta)
-
-    def prepare(self, points: Array) -> Array:
-        """Return the points."""
-        return points
-
-    def matrix(self, theta: Array, prepared: Array) -> Array:
-        """Return the kernel matrix (n, n)."""
-        return self.given(theta, prepared)(prepared)
-
-    def matrix_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Pullback]:
-        """Say that hyperparameters are not learnt here."""
-        raise NotImplementedError("fit the kernel itself")
-
-
-class _ScaledCross(Cross):
-    """Covariances times a number."""
-
-    has_unit_diagonal = False
-
-    def __init__(self, inner: Cross, factor: float) -> None:
-        self._inner, self._factor = inner, factor
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, l) of points (m, d)."""
-        return self._factor * self._inner(points)
-
-    def diagonal(self, points: Array) -> Array:
-        """Return covariances (m,) of points (m, d) with themselves."""
-        return self._factor * self._inner.diagonal(points)
-
-    def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
-        """Return covariances (l,) of a point (d,) and their slopes (l, c) in some columns."""
-        covariances, slopes = self._inner.slopes(point, columns)
-        return self._factor * covariances, self._factor * slopes
-
-    def own_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
-        """Return the covariance of a point (d,) with itself, and its slopes (c,)."""
-        own, slopes = self._inner.own_slopes(point, columns)
-        return self._factor * own, self._factor * slopes
-
-
-def _leaves(covariance: Covariance, theta: Array) -> Iterator[tuple[Covariance, Array]]:
-    """Yield the kernels that a kernel is made of, with their hyperparameters."""
-    if not isinstance(covariance, Combined):
-        yield covariance, theta
-        return
-    for child, part in zip(covariance.children, split(theta, covariance.children), strict=True):
-        yield from _leaves(child, part)
-
-
-def _with_leaves(covariance: Covariance, leaves: Iterator[_Anchored]) -> Covariance:
-    """Return the same kernel made of other leaves."""
-    if not isinstance(covariance, Combined):
-        return next(leaves)
-    children = [_with_leaves(child, leaves) for child in covariance.children]
-    return Combined(children, covariance.how)
-
-
-# ---------------------------------------------------------------------------- the kernel
-
-
-class CoreKernel(Kernel):
-    r"""A kernel of the core as a GPyTorch kernel.
-
-    k(x, x') of :class:`~heat_plugins.core.covariance.Covariance`, without a signal variance
-    (that is ``ScaleKernel``): the mean of k(x, x) over the observations is one. Codes are
-    rounded and clipped to those that exist, and parameters that do not exist at a point count
-    as missing, whatever number stands there.
-
-    Points that occur in several batch elements, as observations do in all of them, are
-    looked at once: b x q candidates and n observations cost one (b q, n) matrix.
-
-    Args:
-        covariance: The kernel.
-        space: The parameters, one for each column.
-        conditions: When parameters exist, if not always.
-        theta: (p,) hyperparameters; where a fit would start if None.
-        points: (n, d) observations, for the scale of a kernel without a constant diagonal;
-            points from all over the space if None.
-
-    Attributes:
-        theta: (p,) hyperparameters. They are learnt by the core and have no gradient.
-        scales: (c,) the scale of each kernel that this one is made of.
-    """
-
-    has_lengthscale = False
-    theta: Tensor
-    scales: Tensor
-
-    def __init__(
-        self,
-        covariance: Covariance,
-        space: Space,
-        conditions: Conditions | None = None,
-        theta: Array | None = None,
-        points: Array | None = None,
-    ) -> None:
-        super().__init__()
-        self.space = space
-        self.conditions = conditions
-        self._numeric = np.flatnonzero(~space.is_discrete)
-        reference = space.sample(N_REFERENCE, np.random.default_rng(0))
-        self._reference = reference if conditions is None else conditions.deactivate(reference)
-        self.register_parameter("theta", Parameter(torch.zeros(0), requires_grad=False))
-        self.register_buffer("scales", torch.zeros(0))
-        self.use(covariance, theta, points)
-
-    def use(
-        self, covariance: Covariance, theta: Array | None = None, points: Array | None = None
-    ) -> None:
-        """Exchange the kernel, its hyperparameters (p,) and the observations (n, d)."""
-        theta = covariance.start(1.0) if theta is None else theta
-        points = self._reference if points is None else points
-        self.covariance = covariance
-        scales = [
-            _Anchored(leaf, part, self._reference, 1.0).mean_variance(points)
-            for leaf, part in _leaves(covariance, theta)
-        ]
-        # A kernel that nothing varies in has no scale.
-        scales = [scale if scale > 0.0 else 1.0 for scale in scales]
-        device = self.theta.device
-        self.theta = Parameter(torch.tensor(theta, device=device), requires_grad=False)
-        self.scales = torch.tensor(scales, dtype=torch.float64, device=device)
-        self._found: tuple[bytes, Covariance] | None = None
-
-    def given(self, points: Array) -> Cross:
-        """Return covariances with points (l, d), on one scale for all points."""
-        theta = _to_numpy(self.theta)
-        scales = _to_numpy(self.scales)
-        key = theta.tobytes() + scales.tobytes()
-        if self._found is None or self._found[0] != key:
-            anchored = (
-                _Anchored(leaf, part, self._reference, float(scale))
-                for (leaf, part), scale in zip(
-                    _leaves(self.covariance, theta), scales, strict=True
-                )
-            )
-            self._found = key, _with_leaves(self.covariance, anchored)
-        return self._found[1].given(theta, points)
-
-    def points(self, x: Tensor) -> Array:
-        """Return points of the core (..., d): whole codes, NaN where nothing exists."""
-        shape = x.shape
-        points = _to_numpy(x).reshape(-1, shape[-1]).copy()
-        discrete = self.space.is_discrete
-        last = self.space.n_levels[discrete] - 1.0
-        points[:, discrete] = np.clip(np.rint(points[:, discrete]), 0.0, last)
-        if self.conditions is not None:
-            points = self.conditions.deactivate(points)
-        return points.reshape(shape)
-
-    def forward(
-        self,
-        x1: Tensor,
-        x2: Tensor,
-        diag: bool = False,
-        last_dim_is_batch: bool = False,
-        **params: Any,
-    ) -> Tensor:
-        """Return covariances (..., m, l) of x1 (..., m, d) and x2 (..., l, d).
-
-        With ``diag``, m = l and (..., m) covariances of pairs.
-        """
-        if last_dim_is_batch:
-            raise ValueError("last_dim_is_batch must be False: the columns belong together")
-        batch_shape = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-        m, n, d = x1.shape[-2], x2.shape[-2], x1.shape[-1]
-        # A matrix of one point is its variance: what acquisition functions ask for most.
-        if diag or (m == n == 1 and x1.shape == x2.shape and torch.equal(x1, x2)):
-            x1, x2 = (x.expand(*batch_shape, m, d).reshape(-1, d) for x in (x1, x2))
-            if torch.equal(x1, x2):
-                own = _applied(_Variances, x1, x2, self)
-            else:  # so many matrices of one covariance
-                own = _applied(_Covariances, x1[:, None], x2[:, None], self)
-            return own.reshape(*batch_shape, m) if diag else own.reshape(*batch_shape, 1, 1)
-        x1, x2 = (
-            x.expand(*batch_shape, *x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (x1, x2)
-        )
-        return _applied(_Covariances, x1, x2, self).reshape(*batch_shape, m, n)
-
-    def slopes(self, cross: Cross, point: Array, weights: Array) -> Array:
-        """Return derivatives (k, d) of weighted sums of the covariances of a point (d,).
-
-        Args:
-            cross: Covariances with l points.
-            point: The point; what does not exist there has the derivative 0, like codes.
-            weights: (k, l) the weights of each sum.
-        """
-        columns = self._numeric[~np.isnan(point[self._numeric])]
-        result = np.zeros((len(weights), len(point)))
-        if len(columns) and weights.any():
-            result[:, columns] = weights @ cross.slopes(point, columns)[1]
-        return result
-
-    def own_slopes(self, cross: Cross, point: Array) -> Array:
-        """Return the derivative (d,) of the variance of a point (d,)."""
-        columns = self._numeric[~np.isnan(point[self._numeric])]
-        result = np.zeros(len(point))
-        if len(columns):
-            result[columns] = cross.own_slopes(point, columns)[1]
-        return result
-
-
-def _applied(function: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-    result: Tensor = function.apply(x1, x2, kernel)
-    return result
-
-
-def _to_numpy(x: Tensor) -> Array:
-    array: Array = x.detach().cpu().numpy().astype(np.float64, copy=False)
-    return array
-
-
-# ------------------------------------------------------------------- matrices of a batch
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Some batch elements, with every point that occurs in them once.
-
-    Args:
-        elements: Which elements of the batch.
-        rows: (u, d) distinct points on the left.
-        at: (b or 1, m) which of them stand where; 1 if all elements have the same.
-        others: (v, d) distinct points on the right.
-        at_others: (b or 1, l) which of them stand where.
-    """
-
-    elements: slice
-    rows: Array
-    at: Indices
-    others: Array
-    at_others: Indices
-
-    def turned(self) -> _Block:
-        """Return the block with its sides exchanged."""
-        return _Block(self.elements, self.others, self.at_others, self.rows, self.at)
-
-
-def _batch(kernel: CoreKernel, x: Tensor) -> Array:
-    """Return points (b, m, d), or (1, m, d) if all elements of the batch have the same."""
-    is_shared = len(x) > 1 and (
-        x.stride(0) == 0 or (torch.equal(x[0], x[-1]) and torch.equal(x, x[:1].expand_as(x)))
-    )
-    return kernel.points(x[:1] if is_shared else x)
-
-
-def _distinct(points: Array) -> tuple[Array, Indices]:
-    """Return distinct points (u, d) of a batch (b, m, d), and where they stand (b, m)."""
-    n_elements, m, d = points.shape
-    if n_elements == 1:
-        return points[0], np.arange(m)[None]
-    flat = points.reshape(-1, d)
-    _, first, at = np.unique(
-        PointSet(flat[:0]).fingerprint(flat), return_index=True, return_inverse=True
-    )
-    return flat[first], at.reshape(n_elements, m)
-
-
-def _block(first: Array, second: Array, elements: slice) -> _Block:
-    some = [points if len(points) == 1 else points[elements] for points in (first, second)]
-    return _Block(elements, *_distinct(some[0]), *_distinct(some[1]))
-
-
-def _blocks(first: Array, second: Array, size: int) -> Iterator[_Block]:
-    """Divide a batch so that matrices of distinct points are not much larger than it."""
-    if not size:
-        return
-    whole = _block(first, second, slice(0, size))
-    n_wanted = first.shape[1] * second.shape[1]
-    if size == 1 or len(whole.rows) * len(whole.others) <= max(2 * size * n_wanted, SMALL_TABLE):
-        yield whole
-        return
-    step = max(1, int(np.sqrt(SMALL_TABLE / max(n_wanted, 1))))
-    for start in range(0, size, step):
-        yield _block(first, second, slice(start, min(start + step, size)))
-
-
-class _Covariances(torch.autograd.Function):
-    """Covariances (b, m, l) of x1 (b, m, d) and x2 (b, l, d)."""
-
-    @staticmethod
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-        """Find the covariances of distinct points, and put them where they belong."""
-        is_same = x1.shape == x2.shape and torch.equal(x1, x2)
-        first = _batch(kernel, x1)
-        second = first if is_same else _batch(kernel, x2)
-        result = np.empty((len(x1), x1.shape[1], x2.shape[1]))
-        for block in _blocks(first, second, len(x1)):
-            cross = kernel.given(block.others)
-            table = cross(block.rows)
-            if is_same:
-                # To the last digit, as in the core: a root of a rounded zero is not zero.
-                table = 0.5 * (table + table.T)
-                np.fill_diagonal(table, cross.diagonal(block.rows))
-            if len(block.at) == len(block.at_others) == 1:
-                result[block.elements] = table  # whose order is that of the points
-            else:
-                places = block.at[:, :, None], block.at_others[:, None, :]
-                result[block.elements] = table[places]
-        ctx.kernel, ctx.points = kernel, (first, second)
-        return torch.from_numpy(result).to(x1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the derivatives in x1 and x2; covariances are symmetric."""
-        kernel, (first, second) = ctx.kernel, ctx.points
-        gradient = _to_numpy(gradients[0])
-        shape = (*gradient.shape[:2], first.shape[2]), (*gradient.shape[::2], first.shape[2])
-        by_first, by_second = (np.zeros(its) for its in shape)
-        if len(kernel._numeric):
-            for block in _blocks(first, second, len(gradient)):
-                some = gradient[block.elements]
-                if ctx.needs_input_grad[0]:
-                    by_first[block.elements] = _pull(kernel, block, some)
-                if ctx.needs_input_grad[1]:
-                    turned = some.transpose(0, 2, 1)
-                    by_second[block.elements] = _pull(kernel, block.turned(), turned)
-        return *(torch.from_numpy(by).to(gradients[0]) for by in (by_first, by_second)), None
-
-
-def _pull(kernel: CoreKernel, block: _Block, gradient: Array) -> Array:
-    """Return the derivative (b, m, d) in the points on the left from that in (b, m, l)."""
-    size, m, n = gradient.shape
-    v = len(block.others)
-    at_others = np.broadcast_to(block.at_others, (size, n))
-    # What falls on the same point on the right comes together: (b m, v).
-    places = np.arange(size * m).reshape(size, m, 1) * v + at_others[:, None, :]
-    sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=size * m * v)
-    weights = sums.astype(np.float64, copy=False).reshape(size * m, v)
-    at = np.broadcast_to(block.at, (size, m)).ravel()
-    cross = kernel.given(block.others)
-    result = np.zeros((size * m, block.rows.shape[1]))
-    ends = np.cumsum(np.bincount(at, minlength=len(block.rows)))[:-1]
-    for point, mine in zip(block.rows, np.split(np.argsort(at, kind="stable"), ends), strict=True):
-        result[mine] = kernel.slopes(cross, point, weights[mine])
-    return result.reshape(size, m, -1)
-
-
-class _Variances(torch.autograd.Function):
-    """Covariances (m,) of points (m, d) with themselves, given twice."""
-
-    @staticmethod
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-        """Find the diagonal."""
-        ctx.kernel, ctx.points = kernel, kernel.points(x1)
-        if not len(x1):
-            return x1.new_zeros(0)
-        variances = kernel.given(ctx.points[:1]).diagonal(ctx.points)
-        return torch.from_numpy(np.ascontiguousarray(variances)).to(x1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the derivative, one half for either argument."""
-        kernel, points = ctx.kernel, ctx.points
-        slopes = np.zeros(points.shape)
-        if len(points) and len(kernel._numeric):
-            cross = kernel.given(points[:1])
-            if not cross.has_unit_diagonal:
-                slopes = np.array([kernel.own_slopes(cross, point) for point in points])
-        half = 0.5 * gradients[0][:, None] * torch.from_numpy(slopes).to(gradients[0])
-        return half, half, None
-
-
-# ------------------------------------------------------------------------------ the model
+MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
+VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at the most
+VARIANCE_TOLERANCE = 1e-9
 
 
 class HeatGP(SingleTaskGP):
@@ -507,6 +83,10 @@ class HeatGP(SingleTaskGP):
             otherwise are believed.
         outcome_transform: As in BoTorch: ``Standardize(m=1)`` unless given, none if None. The
             priors are made for standardised values.
+        memo: Where the last fit is kept, for models of ever more observations. It saves time
+            and changes nothing else.
+        slopes_of_codes: Whether the gradient in ordered codes is the mean difference to their
+            neighbours rather than zero; Ax takes the signs of sensitivities from it.
     """
 
     _supports_batched_models = False  # Ax then makes a list of such models
@@ -524,13 +104,18 @@ class HeatGP(SingleTaskGP):
         conditions: Conditions | None = None,
         deterministic: bool = False,
         outcome_transform: OutcomeTransform | Any | None = DEFAULT,
+        memo: FitMemo | None = None,
+        slopes_of_codes: bool = False,
     ) -> None:
         _check_observations(train_X, train_Y, train_Yvar, space, conditions)
-        builder = Builder(space, Model() if model is None else model, conditions)
+        memo = FitMemo() if memo is None else memo
+        builder = memo.builder_for(space, Model() if model is None else model, conditions)
         n = len(train_X)
         names = [*CANDIDATES]
         chosen = names.index(PREFERRED) if builder.model.is_auto else 0
-        kernel = CoreKernel(_covariance(builder, chosen, n), space, conditions)
+        kernel = CoreKernel(
+            _covariance(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
+        )
         super().__init__(
             # Where NaN is allowed it means nothing, and BoTorch refuses it.
             train_X=torch.nan_to_num(train_X),
@@ -546,7 +131,9 @@ class HeatGP(SingleTaskGP):
             )
         self.space = space
         self.deterministic = deterministic
-        self._builder = builder
+        self._builder, self._memo = builder, memo
+        variances = None if train_Yvar is None else to_numpy(train_Yvar)[:, 0]
+        self._given = to_numpy(train_Y)[:, 0], variances
         self._subset_batch_dict: dict[str, int] = {}  # there is one output to choose from
         # As floating-point numbers: load_state_dict(assign=True) takes the first for a model.
         self.register_buffer("selection", torch.zeros(2, dtype=torch.float64))
@@ -566,7 +153,7 @@ class HeatGP(SingleTaskGP):
         if not isinstance(self.likelihood, FixedNoiseGaussianLikelihood):
             share = float(self.likelihood.noise) / float(self.covar_module.outputscale)
             log_noise = float(np.log(share))
-        return Hyperparameters(_to_numpy(self.kernel.theta), log_noise)
+        return Hyperparameters(to_numpy(self.kernel.theta), log_noise)
 
     def fit(self) -> HeatGP:
         """Learn the hyperparameters from the observations; return the model itself."""
@@ -576,18 +163,22 @@ class HeatGP(SingleTaskGP):
                 f"batch of shape {tuple(self.train_targets.shape[:-1])}"
             )
         points, values, noise = self._observations()
-        n = len(points)
-        deterministic = self.deterministic and not has_conflicts(points, values)
-        fits: dict[int, tuple[Covariance, Fit]] = {}
-        for candidate in range(len(CANDIDATES) if self._builder.model.is_auto else 1):
-            covariance = _covariance(self._builder, candidate, n)
-            result = fit(
-                covariance, points, values, deterministic=deterministic, known_noise=noise
-            )
-            fits[candidate] = covariance, result
-        chosen = _choose({i: result.negative_log_density for i, (_, result) in fits.items()})
-        covariance, result = fits[chosen]
-        self._take(chosen, n, covariance, result.hyperparameters)
+        if len(self._given[0]) == len(values):
+            # As they came: those of fewer observations are then the same, and so is their fit.
+            values, noise = self._given
+        is_deterministic = self.deterministic and not has_conflicts(points, values)
+        chosen = fitted(
+            self._builder,
+            points,
+            values,
+            is_deterministic,
+            MAX_FIT_POINTS,
+            self._memo,
+            evenly=True,  # a BoTorch model does not know which values are bad
+            noise=noise,
+        )
+        candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
+        self._take(candidate, len(points), chosen.covariance, chosen.hyperparameters)
         return self
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:
@@ -599,7 +190,7 @@ class HeatGP(SingleTaskGP):
         """Return the posterior at X (..., q, d), see BoTorch."""
         _check_columns("X", X, self.space)
         if torch.isnan(X).any():
-            _check_nan("X", _to_numpy(X), self.space, self.kernel.conditions)
+            _check_nan("X", to_numpy(X), self.space, self.kernel.conditions)
         return super().posterior(X, *args, **kwargs)
 
     def _get_test_prior_mean_and_covariances(
@@ -613,7 +204,7 @@ class HeatGP(SingleTaskGP):
         (train_x,), (x,) = train_inputs, test_inputs
         batch_shape = torch.Size(np.broadcast_shapes(train_x.shape[:-2], x.shape[:-2]))
         x = x.expand(*batch_shape, *x.shape[-2:])
-        own = self.covar_module(x).evaluate_kernel()
+        own = self.covar_module(x)  # evaluated only as far as it is needed
         cross = self.covar_module(x, train_x).evaluate_kernel()
         mean = self.mean_module(x)
         return mean, own, cross, batch_shape, x.shape[-2:-1], MultivariateNormal
@@ -628,9 +219,9 @@ class HeatGP(SingleTaskGP):
         """Return points (n, d), standardised values (n,), and their known variances (n,)."""
         noise = None
         if isinstance(self.likelihood, FixedNoiseGaussianLikelihood):
-            noise = _to_numpy(self.likelihood.noise_covar.noise)
+            noise = to_numpy(self.likelihood.noise_covar.noise)
         points = self.kernel.points(self.train_inputs[0])
-        return points, _to_numpy(self.train_targets), noise
+        return points, to_numpy(self.train_targets), noise
 
     def _take(
         self,
@@ -647,10 +238,12 @@ class HeatGP(SingleTaskGP):
         # it: smaller shares make it larger, up to that without any noise, so this converges.
         variance = 1.0
         for _ in range(1 if noise is None else VARIANCE_ROUNDS):
-            shares = None if noise is None else noise / variance
+            shares, before = None if noise is None else noise / variance, variance
             variance = Surrogate(
                 covariance, hyperparameters, points, values, known_noise=shares
             ).variance
+            if abs(variance - before) < VARIANCE_TOLERANCE * variance:
+                break
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
         self.kernel.use(covariance, hyperparameters.theta, points)
         # As a tensor: GPyTorch takes plain numbers for single precision.
@@ -683,16 +276,6 @@ def _covariance(builder: Builder, candidate: int, n_observations: int) -> Covari
     covariance = builder.kernel(combination, n_observations)
     covariance.blur = 0.0  # a BoTorch model does not know which values are bad
     return covariance
-
-
-def _choose(losses: Mapping[int, float]) -> int:
-    """Return the most likely candidate; the preferred one unless another clearly is."""
-    if len(losses) == 1:
-        return 0
-    known = {i: float(np.nan_to_num(loss, nan=np.inf)) for i, loss in losses.items()}
-    preferred = [*CANDIDATES].index(PREFERRED)
-    best = min(known, key=known.__getitem__)
-    return best if known[preferred] - known[best] > CLEAR_EVIDENCE else preferred
 
 
 def _fit_heat_gp(mll: Any, _: type, __: type, **kwargs: Any) -> Any:
@@ -734,7 +317,7 @@ def _check_observations(
         raise ValueError(f"train_Yvar must not be negative, got {float(train_Yvar.min())}")
     if torch.isinf(train_X).any():
         raise ValueError(f"train_X must be finite, got {float(train_X[torch.isinf(train_X)][0])}")
-    points = _to_numpy(train_X)
+    points = to_numpy(train_X)
     _check_nan("train_X", points, space, conditions)
     if conditions is not None:
         points = conditions.deactivate(points)

@@ -21,10 +21,12 @@ from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
 from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
-from heat_plugins.botorch import CoreKernel, HeatGP
+from heat_plugins.botorch import HeatGP
 from heat_plugins.conditions import Conditions, Cut, Leaf, Split
 from heat_plugins.core.build import Builder
-from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.core.learn import FitMemo, fitted
+from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.kernels.core_kernel import CoreKernel
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.structures import (
@@ -279,12 +281,20 @@ def test_predictions_are_those_of_the_core(space_name, name):
 @pytest.mark.parametrize("name", ["default", "additive"])
 def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
-    covariance = Builder(MIXED, MODELS[name]).kernel(MODELS[name].combination)
-    covariance.blur = 0.0
-    values = ((y - y.mean()) / y.std())[:, 0].numpy()
-    expected = fit(covariance, x.numpy(), values, deterministic=False).hyperparameters
+    builder = Builder(MIXED, MODELS[name])
+    chosen = fitted(builder, x.numpy(), y[:, 0].numpy(), False, len(x), FitMemo())
+    expected = chosen.hyperparameters
     np.testing.assert_allclose(gp.hyperparameters.theta, expected.theta, rtol=0.0, atol=1e-8)
     assert gp.hyperparameters.log_noise == pytest.approx(expected.log_noise, abs=1e-8)
+
+
+def test_a_memo_changes_nothing_but_the_time():
+    x, y = data(MIXED)
+    memo = FitMemo()
+    for n in (len(x) - 2, len(x) - 1, len(x)):
+        gp = HeatGP(x[:n], y[:n], space=MIXED, memo=memo).fit()
+        alone = HeatGP(x[:n], y[:n], space=MIXED).fit()
+        np.testing.assert_array_equal(gp.hyperparameters.theta, alone.hyperparameters.theta)
 
 
 def test_botorchs_fit_is_ours():
