@@ -10,6 +10,8 @@ A map of the package:
     kernels     the kernels of the paper as formulas and as GPyTorch kernels
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna
+    ax          ``heat_generation_strategy``, the door for Ax
+    botorch     ``HeatGP``, the surrogate alone, for loops of one's own
     benchmarks  the comparison problems and what is measured on them
 
 Importing this package loads none of PyTorch, Optuna and Ax; names are resolved on first use.
@@ -21,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from heat_plugins._version import __version__
 
 if TYPE_CHECKING:
+    from heat_plugins.ax import heat_generation_strategy
+    from heat_plugins.botorch import HeatGP
     from heat_plugins.optuna import HeatSampler
     from heat_plugins.optuna.importance import HeatImportanceEvaluator
     from heat_plugins.structures import (
@@ -34,22 +38,26 @@ if TYPE_CHECKING:
 __all__ = [
     "Additive",
     "Anchors",
+    "HeatGP",
     "HeatImportanceEvaluator",
     "HeatSampler",
     "InteractionOrders",
     "PermutationInvariant",
     "RandomDecomposition",
     "__version__",
+    "heat_generation_strategy",
 ]
 
 _HOMES = {
     "Additive": "heat_plugins.structures",
     "Anchors": "heat_plugins.structures",
+    "HeatGP": "heat_plugins.botorch",
     "HeatImportanceEvaluator": "heat_plugins.optuna.importance",
     "HeatSampler": "heat_plugins.optuna",
     "InteractionOrders": "heat_plugins.structures",
     "PermutationInvariant": "heat_plugins.structures",
     "RandomDecomposition": "heat_plugins.structures",
+    "heat_generation_strategy": "heat_plugins.ax",
 }
 
 

@@ -1,0 +1,308 @@
+"""The adapters: between an experiment of Ax and the core.
+
+Two of them, which choose arms in the same way: one for the first trials, and one that can also
+predict, explain and be cross-validated, for which Ax wants data of at least two arms.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from ax.adapter.base import Adapter, BaseGenArgs, GenResults
+from ax.adapter.data_utils import ExperimentData
+from ax.adapter.torch import TorchAdapter
+from ax.core.observation import ObservationFeatures
+from ax.core.optimization_config import OptimizationConfig
+from ax.core.parameter import RangeParameter
+from ax.core.search_space import SearchSpace
+from ax.core.trial_status import TrialStatus
+from ax.exceptions.core import AxError, SearchSpaceExhausted, UserInputError
+from ax.exceptions.generation_strategy import OptimizationConfigRequired
+from ax.generators.types import TConfig
+from ax.utils.common.constants import Keys
+from ax.utils.common.logger import get_logger
+
+from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
+from heat_plugins.ax.history import REGION_KEY, Aim, history_of
+from heat_plugins.ax.limits import Limits, limits_of
+from heat_plugins.ax.search_space import complete_model
+from heat_plugins.core.history import History
+from heat_plugins.core.suggest import NothingAllowed, Suggestion, suggest
+from heat_plugins.core.threads import one_blas_thread
+from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.model import Model
+from heat_plugins.space import Array
+
+__all__ = ["HeatAdapter", "HeatStartAdapter"]
+
+logger = get_logger(__name__)
+
+
+class HeatStartAdapter(Adapter):
+    """Lets the core choose the next arms."""
+
+    generator: HeatStartGenerator | HeatGenerator
+    _observed: ExperimentData
+    _limits: Limits
+    _model: Model
+    _judged: dict[str, bool]
+    _is_waiting: bool = False
+    _judged_in: SearchSpace | None = None
+
+    @property
+    def _codes(self) -> HeatCodes:
+        codes = self.transforms["HeatCodes"]
+        assert isinstance(codes, HeatCodes)
+        return codes
+
+    def _fit(
+        self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
+    ) -> None:
+        """Keep the data for the core, and check that the settings fit the parameters."""
+        codes, generator = self._codes, self.generator
+        self._model = complete_model(generator.model, self._model_space)
+        try:
+            builder = generator.memo.builder_for(codes.space, self._model, codes.conditions)
+            builder.kernel(self._model.combination)
+        except ValueError as error:
+            raise UserInputError(str(error)) from error
+        self._observed = experiment_data
+        if experiment_data.observation_data.index.nlevels > 2:  # values over time: the last ones
+            self._observed = experiment_data.filter_latest_observations()
+
+    def _compute_in_design(
+        self, search_space: SearchSpace, experiment_data: ExperimentData
+    ) -> list[bool]:
+        """Return which arms are in the search space, as Ax does, but look at each only once."""
+        if self._judged_in is not search_space:
+            self._judged_in, self._judged = search_space, {}
+        arms = self._experiment.arms_by_name
+        names = [name for _, name in experiment_data.arm_data.index]
+        for name in {*names} - self._judged.keys():
+            parameters = arms[name].parameters if name in arms else {}
+            if not search_space.parameters.keys() <= parameters.keys():
+                # Something is to be filled in first, which Ax does for all arms together.
+                return super()._compute_in_design(search_space, experiment_data)
+            self._judged[name] = search_space.check_membership(parameters)
+        return [self._judged[name] for name in names]
+
+    def _get_transformed_gen_args(
+        self,
+        search_space: SearchSpace,
+        optimization_config: OptimizationConfig | None = None,
+        pending_observations: dict[str, list[ObservationFeatures]] | None = None,
+        fixed_features: ObservationFeatures | None = None,
+    ) -> BaseGenArgs:
+        """Note the limits too, which do not go through transforms.
+
+        Constraints relative to a status quo of which nothing is known yet cannot be followed:
+        until it is, arms are chosen as at the beginning.
+        """
+        for name, value in (fixed_features.parameters if fixed_features else {}).items():
+            parameter = search_space.parameters.get(name)
+            if isinstance(parameter, RangeParameter):
+                _check_range(parameter, value)
+        config = optimization_config or self._optimization_config
+        has_control = self.status_quo is not None and self.can_predict
+        self._is_waiting = False
+        if config is not None and not has_control:
+            self._is_waiting = any(constraint.relative for constraint in config.all_constraints)
+        if self._is_waiting and config is not None:
+            optimization_config = OptimizationConfig(config.objective.clone())
+            if self.can_predict:
+                logger.warning(
+                    "Constraints relative to the status quo cannot be followed before it has "
+                    "data. Until then arms are chosen at random."
+                )
+        args = super()._get_transformed_gen_args(
+            search_space, optimization_config, pending_observations, fixed_features
+        )
+        self._limits = limits_of(search_space, self._codes.space, args.search_space)
+        return args
+
+    def _gen(
+        self,
+        n: int,
+        search_space: SearchSpace,
+        optimization_config: OptimizationConfig | None,
+        pending_observations: dict[str, list[ObservationFeatures]],
+        fixed_features: ObservationFeatures | None,
+        model_gen_options: TConfig | None = None,
+    ) -> GenResults:
+        """Ask the core for points, one after the other, each aware of those before it."""
+        if optimization_config is None:
+            raise OptimizationConfigRequired(
+                f"{type(self).__name__} requires an OptimizationConfig to be specified"
+            )
+        metrics = sorted(self._observed.metric_signatures)
+        aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
+        pending = _unique(pending_observations)
+        history = history_of(
+            self._codes,
+            self._observed,
+            aim,
+            self._points([features.parameters for features in pending]),
+            self._failed_points(),
+        )
+        held = self._held(fixed_features)
+        # Arms that were asked for but are not in the experiment yet have numbers, too.
+        number = len(self._experiment.trials) + sum(f.trial_index is None for f in pending)
+        suggestions: list[Suggestion] = []
+        for _ in range(n):
+            suggestion = self._suggest(history, aim, held, number + len(suggestions))
+            suggestions.append(suggestion)
+            pending_now = np.concatenate([history.pending, suggestion.point[None]])
+            history = replace(history, pending=pending_now)
+        has_region = self.generator.settings.trust_region is not None and not held
+        return GenResults(
+            observation_features=[
+                ObservationFeatures(
+                    parameters=self._codes.coordinates(suggestion.point),
+                    metadata={REGION_KEY: suggestion.asked_from if has_region else NO_REGION},
+                )
+                for suggestion in suggestions
+            ],
+            weights=[1.0] * n,
+            best_observation_features=self._best(
+                search_space, optimization_config, pending_observations, fixed_features, aim
+            ),
+            gen_metadata={Keys.EXPECTED_ACQF_VAL: [s.acquisition for s in suggestions]},
+        )
+
+    def _suggest(
+        self, history: History, aim: Aim | None, held: Mapping[int, float], number: int
+    ) -> Suggestion:
+        generator = self.generator
+        rng = np.random.default_rng([generator.seed, number, zlib.crc32(b"")])
+        try:
+            with one_blas_thread():
+                suggestion = suggest(
+                    self._codes.space,
+                    history,
+                    generator.settings_with(self._model),
+                    rng,
+                    held,
+                    generator.memo,
+                    self._limits.allowed,
+                    conditions=self._codes.conditions,
+                    reference=None if aim is None else aim.reference,
+                    limits=self._limits.linear,
+                )
+        except NothingAllowed as error:
+            raise SearchSpaceExhausted(
+                "No parameterization was found that satisfies the parameter constraints."
+            ) from error
+        if not suggestion.is_new and generator.settings.deterministic:
+            raise SearchSpaceExhausted(
+                "All parameterizations of the search space have been tried. With "
+                "`deterministic_objective=False` they would be repeated."
+            )
+        return suggestion
+
+    def _points(self, parameterizations: list[Any]) -> Array:
+        """Return points (p, d) of transformed parameterizations."""
+        codes = self._codes
+        points = [codes.point(parameters) for parameters in parameterizations]
+        return np.array(points).reshape(len(points), len(codes.space))
+
+    def _failed_points(self) -> Array:
+        """Return the points (q, d) of failed trials, which need not be tried again."""
+        failed = []
+        for trial in self._experiment.trials_by_status[TrialStatus.FAILED]:
+            for arm in trial.arms:
+                features = [ObservationFeatures(parameters=dict(arm.parameters))]
+                try:
+                    for transform in self.transforms.values():
+                        features = transform.transform_observation_features(features)
+                except AxError:  # of another search space
+                    continue
+                failed += [found.parameters for found in features]
+        return self._points(failed)
+
+    def _held(self, fixed_features: ObservationFeatures | None) -> dict[int, float]:
+        """Return the coordinates that are given, by column."""
+        given: Mapping[str, Any] = {} if fixed_features is None else fixed_features.parameters
+        space = self._codes.space
+        return {space.column[n]: float(x) for n, x in given.items() if n in space.column}
+
+    def _best(
+        self,
+        search_space: SearchSpace,
+        optimization_config: OptimizationConfig,
+        pending_observations: dict[str, list[ObservationFeatures]],
+        fixed_features: ObservationFeatures | None,
+        aim: Aim | None,
+    ) -> ObservationFeatures | None:
+        """Return what the model takes for the best arm so far; None where there is no such arm."""
+        return None
+
+
+class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # order of arguments
+    """The same with a model, with which Ax does all the rest as with its own."""
+
+    generator: HeatGenerator
+
+    def _fit(
+        self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
+    ) -> None:
+        """Fit the model that predicts, too."""
+        HeatStartAdapter._fit(self, search_space, experiment_data)
+        codes = self._codes
+        with one_blas_thread():
+            TorchAdapter._fit(
+                self,
+                search_space,
+                _finite(self._observed),
+                space=codes.space,
+                conditions=codes.conditions,
+                model=self._model,
+                **kwargs,
+            )
+
+    def _best(
+        self,
+        search_space: SearchSpace,
+        optimization_config: OptimizationConfig,
+        pending_observations: dict[str, list[ObservationFeatures]],
+        fixed_features: ObservationFeatures | None,
+        aim: Aim | None,
+    ) -> ObservationFeatures | None:
+        """Return what the model takes for the best arm so far; None where there is no such arm."""
+        if aim is None or len(aim.objectives) > 1:
+            return None
+        digest, config = self._get_transformed_model_gen_args(
+            search_space, pending_observations, fixed_features, None, optimization_config
+        )
+        best = self.generator.best_point(digest, config)
+        if best is None:
+            return None
+        return ObservationFeatures(dict(zip(self.parameters, best.tolist(), strict=True)))
+
+
+def _check_range(parameter: RangeParameter, value: Any) -> None:
+    is_number = isinstance(value, (int, float))
+    if not is_number or not parameter.lower <= value <= parameter.upper:
+        raise UserInputError(
+            f"Fixed value of parameter `{parameter.name}` must be a number in "
+            f"[{parameter.lower}, {parameter.upper}], got {value!r}."
+        )
+
+
+def _finite(data: ExperimentData) -> ExperimentData:
+    """Return the data without infinite values: the core knows what to do with those."""
+    values = data.observation_data.replace([np.inf, -np.inf], np.nan)
+    return ExperimentData(data.arm_data, values)
+
+
+def _unique(pending: Mapping[str, list[ObservationFeatures]]) -> list[ObservationFeatures]:
+    """Return what is pending for any metric, each arm of each trial once."""
+    found: dict[Any, ObservationFeatures] = {}
+    for features in (f for of_metric in pending.values() for f in of_metric):
+        key = (features.trial_index, tuple(sorted(features.parameters.items())))
+        found.setdefault(key, features)
+    return list(found.values())

@@ -1,0 +1,215 @@
+"""The generators: the settings of a user, and the model that Ax asks."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from ax.core.search_space import SearchSpaceDigest
+from ax.core.types import TCandidateMetadata
+from ax.exceptions.core import UserInputError
+from ax.generators.base import Generator
+from ax.generators.torch.botorch_modular.generator import BoTorchGenerator
+from ax.generators.torch.botorch_modular.surrogate import (
+    SurrogateSpec,
+    submodel_input_constructor,
+)
+from ax.generators.torch.botorch_modular.utils import ModelConfig, fit_botorch_model
+from ax.generators.torch_base import TorchOptConfig
+from botorch.models.model import ModelList
+from botorch.utils.datasets import SupervisedDataset
+
+from heat_plugins.botorch import HeatGP
+from heat_plugins.core.importance import total_effects
+from heat_plugins.core.learn import FitMemo
+from heat_plugins.core.suggest import Settings
+from heat_plugins.core.trust_region import TrustRegionRules
+from heat_plugins.model import Model
+from heat_plugins.space import Array
+
+__all__ = ["HeatGenerator"]
+
+
+class _Memos(dict[str, FitMemo]):
+    """What fits remember, by metric; stays one object when Ax copies the options of a model."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Memos:
+        return self
+
+
+class HeatStartGenerator(Generator):
+    """Keeps the settings; :class:`~heat_plugins.ax.adapter.HeatStartAdapter` does the rest.
+
+    All arguments can be stored as JSON; ``heat_generation_strategy`` makes them.
+
+    Args:
+        seed: Seed for everything random.
+        n_startup_trials: Arms with data before the model is used.
+        deterministic_objective: Whether an arm always has the same values.
+        trust_region: Whether to search around the best arm.
+        model: The kernel and the structure, from ``Model.to_json``.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        n_startup_trials: int = 10,
+        deterministic_objective: bool = False,
+        trust_region: bool = True,
+        model: str | None = None,
+    ) -> None:
+        self.seed = int(seed)
+        try:
+            self.model = Model() if model is None else Model.from_json(model)
+        except (TypeError, ValueError, KeyError) as error:
+            raise UserInputError(f"Settings of heat_plugins cannot be read: {error}") from error
+        self.settings = Settings(
+            n_startup_trials=int(n_startup_trials),
+            deterministic=bool(deterministic_objective),
+            trust_region=TrustRegionRules() if trust_region else None,
+            model=self.model,
+        )
+        self.memo = FitMemo()  # of suggestions
+
+    def settings_with(self, model: Model) -> Settings:
+        """Return the settings with a model that knows more about the parameters."""
+        return replace(self.settings, model=model)
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether there is a model that Ax can ask."""
+        return False
+
+    @property
+    def can_model_in_sample(self) -> bool:
+        """The same for points that have been seen."""
+        return self.can_predict
+
+
+class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
+    """Keeps the settings, and a :class:`~heat_plugins.botorch.HeatGP` for each metric.
+
+    Everything that Ax does with a model goes through these: predictions, cross-validation,
+    sensitivities, best points. The next arms still come from the core.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        n_startup_trials: int = 10,
+        deterministic_objective: bool = False,
+        trust_region: bool = True,
+        model: str | None = None,
+    ) -> None:
+        HeatStartGenerator.__init__(
+            self, seed, n_startup_trials, deterministic_objective, trust_region, model
+        )
+        self._memos = _Memos()  # of predictions
+        config = ModelConfig(
+            botorch_model_class=HeatGP, input_transform_classes=None, name="HeatGP"
+        )
+        # To fit again from scratch takes no longer than from the last state.
+        BoTorchGenerator.__init__(
+            self, surrogate_spec=SurrogateSpec(model_configs=[config]), warm_start_refit=False
+        )
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether there were any data to learn from."""
+        return self._surrogate is not None
+
+    def fit(
+        self,
+        datasets: Sequence[SupervisedDataset],
+        search_space_digest: SearchSpaceDigest,
+        candidate_metadata: list[list[TCandidateMetadata]] | None = None,
+        state_dict: OrderedDict[str, torch.Tensor] | None = None,
+        refit: bool = True,
+        **additional_model_inputs: Any,
+    ) -> None:
+        """Fit one model a metric, if there are any data yet."""
+        if datasets:
+            super().fit(
+                datasets,
+                search_space_digest,
+                candidate_metadata,
+                state_dict,
+                refit,
+                deterministic=self.settings.deterministic,
+                learns_noise=[d.outcome_names[0] for d in datasets if _has_unknown_noise(d)],
+                memos=self._memos,
+                slopes_of_codes=True,
+                **additional_model_inputs,
+            )
+
+    def best_point(
+        self, search_space_digest: SearchSpaceDigest, torch_opt_config: TorchOptConfig
+    ) -> torch.Tensor | None:
+        """Return the observed point (d,) whose predicted objective is the best.
+
+        Without constraints that is one look at the means; else Ax finds it.
+        """
+        (x, *others) = self.surrogate.Xs
+        has_rivals = torch_opt_config.outcome_constraints or torch_opt_config.fixed_features
+        if has_rivals or any(not torch.equal(x, other) for other in others):
+            return super().best_point(search_space_digest, torch_opt_config)
+        means, _ = self.predict(x)
+        return x[torch.argmax(means @ torch_opt_config.objective_weights[0])]
+
+    def feature_importances(self) -> Array:
+        """Return the shares (m, 1, d) of each metric's variation that parameters account for."""
+        model = self.surrogate.model
+        models: Any = model.models if isinstance(model, ModelList) else [model]
+        return np.stack([self._shares(gp)[None] for gp in models])
+
+    def _shares(self, gp: HeatGP) -> Array:
+        """Return the total effects (d,) on the mean of a model, as shares of their sum."""
+
+        def mean(points: Array) -> Array:
+            with torch.no_grad():
+                # One by one: together they would have a covariance matrix.
+                posterior = gp.posterior(torch.from_numpy(points)[:, None])
+            predicted: Array = posterior.mean[:, 0, 0].numpy()
+            return predicted
+
+        effects = total_effects(gp.space, mean, np.random.default_rng(self.seed))
+        # Where nothing varies, nothing is known to matter more than anything else.
+        total = effects.sum()
+        return effects / total if total > 0.0 else np.full_like(effects, 1.0 / len(effects))
+
+
+@submodel_input_constructor.register(HeatGP)  # type: ignore[untyped-decorator]
+def _inputs_of_heat_gp(
+    botorch_model_class: type[HeatGP],
+    model_config: ModelConfig,
+    dataset: SupervisedDataset,
+    search_space_digest: SearchSpaceDigest,
+    surrogate: Any,
+) -> dict[str, Any]:
+    options = dict(model_config.model_options)
+    # Not what this part of the data says: cross-validation must leave the model as it is.
+    (metric,) = dataset.outcome_names
+    learns_noise = metric in options.pop("learns_noise")
+    return {
+        "train_X": dataset.X,
+        "train_Y": dataset.Y,
+        "train_Yvar": None if learns_noise else dataset.Yvar,
+        "memo": options.pop("memos").setdefault(metric, FitMemo()),
+        **options,
+    }
+
+
+def _has_unknown_noise(dataset: SupervisedDataset) -> bool:
+    """Whether some value came without a standard error; then the noise of all is learnt."""
+    return dataset.Yvar is None or bool(dataset.Yvar.isnan().any())
+
+
+@fit_botorch_model.register(HeatGP)  # type: ignore[untyped-decorator]
+def _fit_heat_gp(
+    model: HeatGP, mll_class: Any, mll_options: Mapping[str, Any] | None = None
+) -> None:
+    model.fit()

@@ -1,0 +1,185 @@
+"""Parameter constraints of Ax as limits on the points of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from ax.core.parameter import ChoiceParameter, FixedParameter, RangeParameter
+from ax.core.parameter import Parameter as AxParameter
+from ax.core.parameter_constraint import ParameterConstraint
+from ax.core.search_space import SearchSpace
+from ax.exceptions.core import UserInputError
+from numpy.typing import NDArray
+from scipy import special
+
+from heat_plugins.choices import ListedValues
+from heat_plugins.core.limits import LinearLimits
+from heat_plugins.space import Array, Parameter, Space
+
+__all__ = ["Limits", "limits_of"]
+
+Allowed = Callable[[Array], NDArray[np.bool_]]
+
+# How far equal sums may be apart: a tenth of what Ax itself tolerates.
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """What points must keep to.
+
+    Args:
+        linear: Limits that are linear in the coordinates; None if there are none.
+        allowed: Tells which points (n, d) keep the others; None if there are none.
+    """
+
+    linear: LinearLimits | None
+    allowed: Allowed | None
+
+
+def limits_of(search_space: SearchSpace, space: Space, box: SearchSpace) -> Limits:
+    """Return the limits of a search space.
+
+    Args:
+        search_space: As the user knows it.
+        space: The parameters of the core.
+        box: The search space in coordinates. Where it is narrower than ``space``, which covers
+            all that was ever observed, it is a limit too.
+    """
+    rows: list[_Row] = []
+    others: list[_Row] = []
+    for constraint in search_space.parameter_constraints:
+        for row in _rows(constraint, search_space, space):
+            names = [space.names[column] for column in row.weights]
+            is_linear = all(_is_linear(search_space.parameters[name]) for name in names)
+            (rows if is_linear else others).append(row)
+    inside = _inside(space, box)
+    tests = [
+        *([inside] if inside is not None else []),
+        *[_test(row, space, search_space) for row in others],
+    ]
+    return Limits(_linear(rows, space) if rows else None, _all(tests) if tests else None)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The weighted sum of the values of some columns is at most the bound."""
+
+    weights: dict[int, float]
+    bound: float
+
+
+def _rows(
+    constraint: ParameterConstraint, search_space: SearchSpace, space: Space
+) -> Sequence[_Row]:
+    weights: dict[int, float] = {}
+    bound = float(constraint.bound)
+    for name, weight in constraint.constraint_dict.items():
+        parameter = search_space.parameters[name]
+        if isinstance(parameter, FixedParameter):
+            bound -= float(weight) * _number(name, parameter.value)
+            continue
+        column = space.column[name]
+        listed = space.parameters[column]
+        if isinstance(listed, ListedValues):
+            for choice in listed.choices:
+                _number(name, choice)
+        weights[column] = float(weight)
+    if not constraint.is_equality:
+        return [_Row(weights, bound)]
+    opposite = {column: -weight for column, weight in weights.items()}
+    return [_Row(weights, bound + EQUAL), _Row(opposite, EQUAL - bound)]
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    raise UserInputError(
+        f"Parameter `{name}` is in a parameter constraint, so its values must be numbers, "
+        f"got {value!r}."
+    )
+
+
+def _is_linear(parameter: AxParameter) -> bool:
+    is_bent = isinstance(parameter, RangeParameter) and (
+        parameter.log_scale or parameter.logit_scale
+    )
+    return not is_bent
+
+
+def _linear(rows: Sequence[_Row], space: Space) -> LinearLimits:
+    """Return limits on coordinates: the value of a number is low + coordinate * length."""
+    weights = np.zeros((len(rows), len(space)))
+    bounds = np.array([row.bound for row in rows])
+    tables: dict[int, Array] = {}
+    for i, row in enumerate(rows):
+        for column, weight in row.weights.items():
+            parameter = space.parameters[column]
+            if isinstance(parameter, ListedValues):
+                tables[column] = np.array([float(choice) for choice in parameter.choices])
+                weights[i, column] = weight
+            else:
+                low, high = parameter.decode(0.0), parameter.decode(1.0)
+                weights[i, column] = weight * (high - low)
+                bounds[i] -= weight * low
+    return LinearLimits(weights, bounds, tables)
+
+
+def _values(parameter: Parameter, coordinates: Array, is_logit: bool) -> Array:
+    """Return the values (n,) at coordinates (n,), NaN where there are none."""
+    values = [np.nan if np.isnan(x) else float(parameter.decode(float(x))) for x in coordinates]
+    return special.expit(values) if is_logit else np.array(values)
+
+
+def _test(row: _Row, space: Space, search_space: SearchSpace) -> Allowed:
+    """Return a test of points, for sums that are not linear in the coordinates."""
+    given = {column: search_space.parameters[space.names[column]] for column in row.weights}
+    is_logit = {c: isinstance(p, RangeParameter) and p.logit_scale for c, p in given.items()}
+
+    def holds(points: Array) -> NDArray[np.bool_]:
+        sums = sum(
+            weight * _values(space.parameters[column], points[:, column], is_logit[column])
+            for column, weight in row.weights.items()
+        )
+        # Like Ax: a limit on a parameter that does not exist is none.
+        return np.isnan(sums) | (np.asarray(sums) <= row.bound + EQUAL)
+
+    return holds
+
+
+def _inside(space: Space, box: SearchSpace) -> Allowed | None:
+    """Return a test whether points are inside a smaller search space; None if it is as large."""
+    codes: dict[int, Array] = {}
+    ranges: dict[int, tuple[float, float]] = {}
+    for column, parameter in enumerate(space.parameters):
+        given = box.parameters.get(parameter.name)
+        if isinstance(given, RangeParameter):
+            if (given.lower, given.upper) != (0.0, 1.0):
+                ranges[column] = (given.lower, given.upper)
+        elif isinstance(given, ChoiceParameter) and len(given.values) < parameter.n_levels:
+            codes[column] = np.array(given.values, dtype=np.float64)
+    if not codes and not ranges:
+        return None
+
+    def inside(points: Array) -> NDArray[np.bool_]:
+        holds = np.ones(len(points), dtype=bool)
+        for column, listed in codes.items():
+            holds &= np.isin(points[:, column], listed) | np.isnan(points[:, column])
+        for column, (low, high) in ranges.items():
+            x = points[:, column]
+            holds &= np.isnan(x) | ((x >= low - EQUAL) & (x <= high + EQUAL))
+        return holds
+
+    return inside
+
+
+def _all(tests: Sequence[Allowed]) -> Allowed:
+    def allowed(points: Array) -> NDArray[np.bool_]:
+        holds = np.ones(len(points), dtype=bool)
+        for test in tests:
+            holds &= test(points)
+        return holds
+
+    return allowed
