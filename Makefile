@@ -18,7 +18,7 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-compat lint format bench clean distclean
+.PHONY: help venv demo test test-compat lint format bench bench-ax clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -52,6 +52,9 @@ format: $(FULL) ## rewrite the code in the checked format
 
 bench: $(FULL) ## run the benchmarks (ARGS go to the runner)
 	$(BIN)/python -m heat_plugins.benchmarks bench $(ARGS)
+
+bench-ax: $(FULL) ## compare with Ax's own strategies (hours; ARGS go to the runner)
+	$(BIN)/python -m heat_plugins.benchmarks bench --only ax --log bench-ax.jsonl --resume $(ARGS)
 
 clean: ## delete caches and builds, keep .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

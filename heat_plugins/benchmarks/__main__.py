@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -29,7 +30,7 @@ def main() -> None:
     bench.add_argument("--processes", type=int, default=2, help="for quality (default 2)")
     bench.add_argument("--only", choices=[*PARTS], help="one part only")
     bench.add_argument("--problems", nargs="*", help="for quality and comparisons, these only")
-    bench.add_argument("--samplers", nargs="*", help="for comparisons, these only")
+    bench.add_argument("--samplers", nargs="*", help="for comparisons and ax, these only")
     bench.add_argument(
         "--resume", action="store_true", help="for comparisons, leave out what the log has"
     )
@@ -60,7 +61,7 @@ def _bench(arguments: argparse.Namespace) -> None:
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     for name, part in PARTS.items():
-        if arguments.only in (None, name):
+        if arguments.only == name or (arguments.only is None and name not in LONG_PARTS):
             part(arguments)
     print(f"\nraw results: {arguments.log.resolve()}")
 
@@ -161,6 +162,28 @@ def _parallel(arguments: argparse.Namespace) -> None:
     _table(bars(results))
 
 
+def _ax(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import ax_clients
+
+    print("\nCPU seconds a suggestion after the same 100 random arms, one thread")
+    _table(_logged(ax_clients.at_one_history(), arguments.log))
+    problems = _chosen(arguments.problems, ax_clients.PROBLEM_NAMES)
+    strategies = _chosen(arguments.samplers, ax_clients.STRATEGIES)
+    results = ax_clients.read(arguments.log) if arguments.resume else []
+    done = {outcome.key for outcome in results}
+    jobs = [
+        job
+        for job in itertools.product(problems, strategies, _seeds(arguments))
+        if job not in done
+    ]
+    # The seeds of all strategies together: what is there when time is up can be compared.
+    jobs.sort(key=lambda job: job[2])
+    outcomes = ax_clients.outcomes(jobs, n_processes=arguments.processes)
+    results += _logged(_progress(outcomes, len(jobs)), arguments.log)
+    print("\nGeneration strategies of Ax: best value, CPU seconds a suggestion, one thread")
+    _table(ax_clients.summary(results))
+
+
 def _constrained(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks.comparisons import summary
     from heat_plugins.benchmarks.constrained import CONSTRAINED
@@ -180,7 +203,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "objectives": _objectives,
     "parallel": _parallel,
     "constrained": _constrained,
+    "ax": _ax,
 }
+# Left out unless asked for: hours, nearly all of which Ax's own strategies take.
+LONG_PARTS = ("ax",)
 
 
 def _chosen(names: list[str] | None, known: Iterable[str]) -> list[str]:
