@@ -14,7 +14,6 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.importance import (
-    BaseImportanceEvaluator,
     FanovaImportanceEvaluator,
     get_param_importances,
 )
@@ -24,22 +23,6 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins.optuna.importance import HeatImportanceEvaluator
 from heat_plugins.structures import PermutationInvariant
-
-pytest.register_assert_rewrite("optuna.testing.pytest_importance")
-
-from optuna.testing.pytest_importance import (  # noqa: E402 - after the line above
-    BasicImportanceEvaluatorTestCase,
-    NonConditionalImportanceEvaluatorTestCase,
-)
-
-
-# Optuna warns that it may still change what ``normalize=False`` does.
-@pytest.mark.filterwarnings("ignore:Argument ``normalize`` is an experimental feature")
-class TestKit(BasicImportanceEvaluatorTestCase, NonConditionalImportanceEvaluatorTestCase):
-    @pytest.fixture
-    def evaluator(self) -> Callable[..., BaseImportanceEvaluator]:
-        return HeatImportanceEvaluator
-
 
 SPACE: dict[str, BaseDistribution] = {
     "colour": CategoricalDistribution(("red", "green", "blue")),
