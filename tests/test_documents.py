@@ -36,6 +36,10 @@ SNIPPETS = [
 # Optuna 5 says that constraints_func has had its day; the page says so, too.
 @pytest.mark.filterwarnings("ignore:`constraints_func` has been deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:.*is experimental:optuna.exceptions.ExperimentalWarning")
+# Ax calls what it, or pandas, has deprecated.
+@pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning:ax.")
+# Its measure of a fit divides by the error, which can be none.
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning:ax.utils.stats")
 @pytest.mark.parametrize(("page", "snippet"), SNIPPETS)
 def test_snippets_run(
     page: Path, snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -45,8 +49,8 @@ def test_snippets_run(
     monkeypatch.chdir(tmp_path)  # some write files
     names: dict[str, object] = {"__name__": "__main__"}
     exec(compile(snippet, page.name, "exec"), names)
-    if page.name in ("README.md", "optuna.md"):
-        assert "study" in names
+    if page.name in ("README.md", "optuna.md", "ax.md"):
+        assert {"study", "client", "gp"} & names.keys()
 
 
 COMPARISON = ["--trials", "14", "--repeats", "1"]
@@ -70,6 +74,31 @@ EXAMPLES = {
     "constrained": (COMPARISON, ["weight is known", "weight is measured", "too hot"]),
     "two_objectives": (COMPARISON, ["hypervolume", "NSGAIISampler", "front", "features"]),
     "parallel_workers": (WORKERS, ["14 of 14 points are distinct", "found the best"]),
+    "ax_constrained_objectives": (
+        ["--trials", "14"],
+        ["of 14 trials keep to 12 GB", "Pareto frontier", "% errors"],
+    ),
+}
+# The same for those that draw nothing.
+WITHOUT_PICTURE = {
+    "botorch_loop": (["--trials", "12"], ["plan  12 costs", "best plan after 12"]),
+    "ax_quickstart": (
+        ["--trials", "13"],
+        ["trial  12:", "best parameterization", "prediction for the same", "in truth"],
+    ),
+    "ax_batch": (
+        ["--trials", "16"],
+        [
+            "batch of 4",
+            "completed: 14, failed: 1, abandoned: 1",
+            "16 of 16 recipes are distinct",
+            "hardest alloy",
+        ],
+    ),
+    "ax_resume": (
+        ["--trials", "11", "--after", "8"],
+        ["8 trials, saved", "the suggestions are the same", "the best of 11 trials"],
+    ),
 }
 SHARED = {"comparison", "studies"}  # by the examples
 
@@ -90,7 +119,7 @@ def run_example(name: str, arguments: list[str], folder: Path) -> subprocess.Com
 
 def test_every_example_is_tested() -> None:
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert names == {*EXAMPLES, *SHARED, "ray_tune"}
+    assert names == {*EXAMPLES, *WITHOUT_PICTURE, *SHARED, "ray_tune"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -103,6 +132,14 @@ def test_examples_print_a_result_and_write_a_picture(example: str, tmp_path: Pat
     assert str(picture) in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert re.search(r"(\d+)/\1 ", done.stderr)  # the progress bar, at its end
+
+
+@pytest.mark.parametrize("example", WITHOUT_PICTURE)
+def test_examples_without_a_picture_print_a_result(example: str, tmp_path: Path) -> None:
+    arguments, words = WITHOUT_PICTURE[example]
+    done = run_example(example, arguments, tmp_path)
+    for word in words:
+        assert word in done.stdout
 
 
 @pytest.mark.slow
