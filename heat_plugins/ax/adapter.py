@@ -20,7 +20,12 @@ from ax.core.optimization_config import OptimizationConfig
 from ax.core.parameter import RangeParameter
 from ax.core.search_space import SearchSpace
 from ax.core.trial_status import TrialStatus
-from ax.exceptions.core import AxError, SearchSpaceExhausted, UserInputError
+from ax.exceptions.core import (
+    AxError,
+    DataRequiredError,
+    SearchSpaceExhausted,
+    UserInputError,
+)
 from ax.exceptions.generation_strategy import OptimizationConfigRequired
 from ax.generators.types import TConfig
 from ax.utils.common.constants import Keys
@@ -41,6 +46,8 @@ from heat_plugins.space import Array
 __all__ = ["HeatAdapter", "HeatStartAdapter"]
 
 logger = get_logger(__name__)
+
+LARGEST_VALUE = 1e150  # that a model predicts
 
 
 class HeatStartAdapter(Adapter):
@@ -275,9 +282,12 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         """Return what the model takes for the best arm so far; None where there is no such arm."""
         if aim is None or len(aim.objectives) > 1:
             return None
-        digest, config = self._get_transformed_model_gen_args(
-            search_space, pending_observations, fixed_features, None, optimization_config
-        )
+        try:
+            digest, config = self._get_transformed_model_gen_args(
+                search_space, pending_observations, fixed_features, None, optimization_config
+            )
+        except DataRequiredError:  # all values of a metric are infinite so far
+            return None
         best = self.generator.best_point(digest, config)
         if best is None:
             return None
@@ -294,8 +304,13 @@ def _check_range(parameter: RangeParameter, value: Any) -> None:
 
 
 def _finite(data: ExperimentData) -> ExperimentData:
-    """Return the data without infinite values: the core knows what to do with those."""
-    values = data.observation_data.replace([np.inf, -np.inf], np.nan)
+    """Return the data without infinite values, and without those whose squares are.
+
+    The core knows what to do with them; a model that predicts in their units does not.
+    """
+    values = data.observation_data.copy()
+    if "mean" in values:
+        values["mean"] = values["mean"].where(values["mean"].abs() < LARGEST_VALUE)
     return ExperimentData(data.arm_data, values)
 
 

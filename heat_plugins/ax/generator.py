@@ -94,7 +94,8 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
     """Keeps the settings, and a :class:`~heat_plugins.botorch.HeatGP` for each metric.
 
     Everything that Ax does with a model goes through these: predictions, cross-validation,
-    sensitivities, best points. The next arms still come from the core.
+    sensitivities, best points. The next arms still come from the core. The arguments are those
+    of the base, written out because Ax finds their names in the signature.
     """
 
     def __init__(

@@ -143,7 +143,7 @@ def _test(row: _Row, space: Space, search_space: SearchSpace) -> Allowed:
             weight * _values(space.parameters[column], points[:, column], is_logit[column])
             for column, weight in row.weights.items()
         )
-        # Like Ax: a limit on a parameter that does not exist is none.
+        # A limit on a parameter that does not exist is none, as in LinearLimits.
         return np.isnan(sums) | (np.asarray(sums) <= row.bound + EQUAL)
 
     return holds

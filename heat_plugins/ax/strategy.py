@@ -83,7 +83,8 @@ def heat_generation_strategy(
     Args:
         name: Name of the strategy.
         seed: Seed for everything random: the same one gives the same arms, in any process and
-            after loading a stored experiment. None draws one, which is stored with the rest.
+            after loading a stored experiment (numbers up to the digits of values that Ax
+            stores). None draws one, which is stored with the rest.
         n_startup_trials: Number of arms with data before the model is used.
         deterministic_objective: Whether the same arm always has the same values. The model
             then fits them closely. (A standard error of 0 says so for a single value.)

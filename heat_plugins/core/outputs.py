@@ -108,21 +108,21 @@ def fit_output(
     """
     rows = np.flatnonzero(~np.isnan(values))
     points, known = history.points[rows], values[rows]
-    # Conflicting values of one point are noise, whatever was said about the objective.
     noise = None if noise is None else noise[rows]
     is_exact = noise is not None and bool(np.all(noise == 0.0))
     if noise is not None and not np.any(noise > 0.0):
         noise = None
     is_deterministic = (deterministic or is_exact) and noise is None
+    # Conflicting values of one point are noise, whatever was said about the objective.
     is_deterministic = is_deterministic and not has_conflicts(points, known)
     chosen = fitted(builder, points, known, is_deterministic, max_fit_points, memo, evenly, noise)
     # On the same scale: where does a constraint begin to be broken?
     *_, zero = with_zero = standardise(np.append(known, 0.0), evenly)
     standardised = with_zero[:-1] if is_constraint else standardise(known, evenly)
     some = _model_points(builder.space, points, known, centre, max_model_points)
-    # Failed points too: without a value, but not to be surrounded by more of their kind.
     if noise is not None:
         noise = standardise_noise(noise, known, standardised)
+    # Failed points too: without a value, but not to be surrounded by more of their kind.
     surrogate = Surrogate(
         chosen.covariance,
         chosen.hyperparameters,

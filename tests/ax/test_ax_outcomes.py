@@ -327,8 +327,20 @@ def test_metrics_that_ax_fetches_by_itself(client_of: Any, space: list[Any]) -> 
     assert {trial.generator_runs[0]._generator_key for trial in trials} == {"HeatStart", "Heat"}
 
 
-def test_infinite_values_are_bad_ones(client_of: Any, space: list[Any], run: Any) -> None:
+@pytest.mark.parametrize("huge", [math.inf, 1e300])
+def test_huge_values_are_bad_ones(client_of: Any, space: list[Any], run: Any, huge: float) -> None:
     client = client_of(space, n_startup_trials=4)
-    asked = run(client, lambda p: math.inf if p["c"] == "d" else value_of(p), 14)
+    asked = run(client, lambda p: huge if p["c"] == "d" else value_of(p), 14)
     assert sum(p["c"] == "d" for p in asked[-5:]) <= 1
+    assert math.isfinite(client.predict([{"c": "a", "x": 0.3, "n": 5}])[0]["y"][0])
+
+
+@pytest.mark.parametrize("huge", [math.inf, 1e300])
+def test_the_first_values_may_all_be_huge(
+    client_of: Any, space: list[Any], run: Any, huge: float
+) -> None:
+    client = client_of(space, n_startup_trials=3)
+    run(client, lambda p: huge, 5)
+    asked = run(client, value_of, 4)
+    assert len(asked) == 4
     assert math.isfinite(client.predict([{"c": "a", "x": 0.3, "n": 5}])[0]["y"][0])
