@@ -9,6 +9,13 @@ With structure "auto" the full search runs for every candidate. The sum of singl
 has a remainder that can grow into the product, so it is right in both cases, and it is
 left only for a candidate whose evidence is clearly higher: to change the model back and
 forth with every small difference costs more than a slightly less likely model does.
+
+Unless the user says that the objective is deterministic, two models are fitted: one with next to
+no noise, and one whose noise is learnt. Where noise is not more likely, there is none. Where it
+is far more likely, there is. In between nobody can tell noise from ruggedness, or from bad values
+that the model does not fit; and either mistake is costly. With noise where there is none, small
+differences between the best values, all that is left to gain, count for nothing; without it
+where there is some, lucky values are taken for good ones. So there the two take turns.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ import numpy as np
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
-from heat_plugins.core.surrogate import Fit, Hyperparameters, fit
+from heat_plugins.core.surrogate import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
@@ -38,6 +45,10 @@ CANDIDATES: dict[str, Combination | None] = {
 }
 PREFERRED = "additive"
 CLEAR_EVIDENCE = 5.0  # difference of log densities
+# By how much noise must be more likely than none before values may, and must, have it.
+SOME_NOISE = 2.0
+CLEAR_NOISE = 25.0
+LEAST_NOISE = 1e-3  # of what is called noise, as a share of the signal variance
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +60,17 @@ class Chosen:
         hyperparameters: What was learnt.
         name: How its units combine: a name of ``CANDIDATES``, or of the user's structure.
         evidence: Log posterior density of each candidate, where there was a choice.
+        is_noise_free: Whether the values are taken for exact: because the user says that they
+            are, or because they look like it.
+        rival: The same kernel with noise, where that is neither unlikely nor certain.
     """
 
     covariance: Covariance
     hyperparameters: Hyperparameters
     name: str
     evidence: Mapping[str, float] = field(default_factory=dict)
+    is_noise_free: bool = False
+    rival: Chosen | None = None
 
 
 @dataclass
@@ -86,7 +102,7 @@ def fitted(
     builder: Builder,
     points: Array,
     values: Array,
-    deterministic: bool,
+    deterministic: bool | None,
     max_points: int,
     memo: FitMemo,
     evenly: bool = True,
@@ -98,7 +114,7 @@ def fitted(
         builder: Makes the kernels.
         points: (n, d) observed points.
         values: (n,) their values, as they came.
-        deterministic: Whether equal points always have equal values.
+        deterministic: Whether equal points always have equal values; None to find out.
         max_points: How many observations to fit to at the most.
         memo: Where the last full fit is kept.
         evenly: Whether bad values are to be fitted as closely as good ones.
@@ -120,6 +136,8 @@ def fitted(
         arguments = (builder, some, standardised, deterministic, n0, evenly, known)
         memo.key, memo.candidates = key, _candidates(*arguments)
     start = _choose(memo.candidates)
+    if start.rival is not None and n % 2:
+        start = start.rival
     if n0 == n:
         return start
     covariance = start.covariance
@@ -130,7 +148,7 @@ def fitted(
         covariance,
         some,
         standardised,
-        deterministic=deterministic,
+        deterministic=start.is_noise_free,
         start=start.hyperparameters,
         known_noise=known,
     )
@@ -167,32 +185,45 @@ def _candidates(
     builder: Builder,
     points: Array,
     values: Array,
-    deterministic: bool,
+    deterministic: bool | None,
     n_observations: int,
     evenly: bool,
     known_noise: Array | None = None,
 ) -> tuple[Chosen, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
 
-    def fit_to(combination: Combination | None) -> tuple[Covariance, Fit]:
+    def fit_to(combination: Combination | None) -> tuple[Chosen, float]:
         covariance = _kernel(builder, combination, n_observations, evenly)
-        result = fit(
-            covariance, points, values, deterministic=deterministic, known_noise=known_noise
-        )
-        return covariance, result
+        name = _name(combination)
+
+        def fit_with(is_noise_free: bool) -> tuple[Chosen, float]:
+            result = fit(
+                covariance, points, values, deterministic=is_noise_free, known_noise=known_noise
+            )
+            chosen = Chosen(covariance, result.hyperparameters, name, is_noise_free=is_noise_free)
+            return chosen, -result.negative_log_density
+
+        if deterministic is not None or known_noise is not None:
+            return fit_with(bool(deterministic))
+        (exact, density), (noisy, noisy_density) = fit_with(True), fit_with(False)
+        evidence = noisy_density - density - log_prior_of_no_noise()
+        if noisy.hyperparameters.log_noise < np.log(LEAST_NOISE):
+            return exact, max(density, noisy_density)
+        if evidence > CLEAR_NOISE:
+            return noisy, noisy_density
+        if evidence > SOME_NOISE:
+            exact = replace(exact, rival=noisy)
+        return exact, max(density, noisy_density)
 
     if not builder.model.is_auto:
-        combination = builder.model.combination
-        covariance, result = fit_to(combination)
-        return (Chosen(covariance, result.hyperparameters, _name(combination)),)
+        return (fit_to(builder.model.combination)[0],)
     fits = {name: fit_to(combination) for name, combination in CANDIDATES.items()}
     evidence = {
-        name: float(np.nan_to_num(-result.negative_log_density, nan=-np.inf))  # a fit gone wrong
-        for name, (_, result) in fits.items()
+        name: float(np.nan_to_num(density, nan=-np.inf))  # a fit gone wrong
+        for name, (_, density) in fits.items()
     }
     return tuple(
-        Chosen(covariance, result.hyperparameters, name, evidence)
-        for name, (covariance, result) in fits.items()
+        replace(chosen, name=name, evidence=evidence) for name, (chosen, _) in fits.items()
     )
 
 

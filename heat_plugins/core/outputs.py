@@ -30,7 +30,7 @@ class Output:
         values: (k,) standardised values.
         rows: (k,) the trials that they belong to.
         modelled: (l,) the trials that the surrogate has.
-        is_deterministic: Whether equal points have equal values.
+        is_deterministic: Whether equal points have equal values, or seem to.
         zero: Where 0 lies among the standardised values of a constraint.
         believed: (k,) what to take for the true values: those that came, or what the model
             makes of them where their noise is known.
@@ -112,10 +112,19 @@ def fit_output(
     is_exact = noise is not None and bool(np.all(noise == 0.0))
     if noise is not None and not np.any(noise > 0.0):
         noise = None
-    is_deterministic = (deterministic or is_exact) and noise is None
     # Conflicting values of one point are noise, whatever was said about the objective.
-    is_deterministic = is_deterministic and not has_conflicts(points, known)
-    chosen = fitted(builder, points, known, is_deterministic, max_fit_points, memo, evenly, noise)
+    conflict = has_conflicts(points, known)
+    is_deterministic = (deterministic or is_exact) and noise is None and not conflict
+    chosen = fitted(
+        builder,
+        points,
+        known,
+        True if is_deterministic else False if conflict else None,
+        max_fit_points,
+        memo,
+        evenly,
+        noise,
+    )
     # On the same scale: where does a constraint begin to be broken?
     *_, zero = with_zero = standardise(np.append(known, 0.0), evenly)
     standardised = with_zero[:-1] if is_constraint else standardise(known, evenly)
@@ -137,7 +146,7 @@ def fit_output(
         standardised,
         rows,
         rows[some],
-        is_deterministic,
+        chosen.is_noise_free,
         float(zero),
         standardised if noise is None else surrogate.mean(points),
         noise is not None,

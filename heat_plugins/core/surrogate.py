@@ -33,10 +33,20 @@ from heat_plugins.core.covariance import STARTING_TOTALS, Covariance, normal_pri
 from heat_plugins.core.domain import apply_changes
 from heat_plugins.space import Array
 
-__all__ = ["Fit", "Hyperparameters", "NegativeLogDensity", "Surrogate", "fit"]
+__all__ = [
+    "Fit",
+    "Hyperparameters",
+    "NegativeLogDensity",
+    "Surrogate",
+    "fit",
+    "log_prior_of_no_noise",
+]
 
 LOG_NOISE_PRIOR = (np.log(1e-2), 2.0)  # centre and deviation
 LOG_NOISE_BOUNDS = (np.log(1e-5), np.log(1e2))
+# Where a fit may start. From little noise alone a noisy objective looks as if no two points had
+# anything to do with each other, which is a maximum of the density too.
+STARTING_NOISE = (1e-2, 0.3)
 DETERMINISTIC_NOISE = 1e-4
 # An inverse-gamma prior worth this many observations keeps sigma2 near 1 when n is small.
 VARIANCE_PRIOR_COUNT = 4.0
@@ -104,7 +114,12 @@ def fit(
     log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
     noise_bounds = (log_noise, log_noise) if is_fixed else LOG_NOISE_BOUNDS
     if start is None:
-        starts = [Hyperparameters(covariance.start(t), log_noise) for t in STARTING_TOTALS]
+        log_noises = [log_noise] if is_fixed else [np.log(noise) for noise in STARTING_NOISE]
+        starts = [
+            Hyperparameters(covariance.start(total), start)
+            for total in STARTING_TOTALS
+            for start in log_noises
+        ]
         first, n_iterations = min(starts, key=density.value), COLD_ITERATIONS
     else:
         first, n_iterations = start, covariance.warm_steps
@@ -118,6 +133,14 @@ def fit(
         options={"maxiter": n_iterations},
     )
     return Fit(Hyperparameters.from_vector(result.x), float(result.fun))
+
+
+def log_prior_of_no_noise() -> float:
+    """Return minus the log prior density of the noise that deterministic values have.
+
+    To be left out where a model without noise is compared with one that has it.
+    """
+    return normal_prior(np.array([np.log(DETERMINISTIC_NOISE)]), *LOG_NOISE_PRIOR)[0]
 
 
 class NegativeLogDensity:

@@ -186,6 +186,50 @@ def test_chosen_structures_have_names_and_no_evidence(structure, name):
     assert chosen.name == name and not chosen.evidence
 
 
+# -------------------------------------------------------------------------- noise or not
+def with_noise(deviation, n=97, deterministic=None, model=None):
+    """Learn from a sum with noise, of n and of n + 1 observations."""
+    rng = np.random.default_rng(0)
+    points = SPACE.sample(n + 1, rng)
+    values = additive(points, rng) + deviation * rng.standard_normal(n + 1)
+    model = model or Model(structure=Additive(remainder=False))
+    return [learnt(model, points[:m], values[:m], deterministic=deterministic) for m in (n, n + 1)]
+
+
+def test_values_that_look_exact_are_taken_for_exact():
+    for chosen in with_noise(0.0):
+        assert chosen.is_noise_free and chosen.rival is None
+        assert chosen.hyperparameters.log_noise == pytest.approx(np.log(1e-4))
+
+
+def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
+    monkeypatch.setattr(learn, "CLEAR_NOISE", 5.0)
+    for chosen in with_noise(1.0):
+        assert not chosen.is_noise_free
+        assert 0.02 < np.exp(chosen.hyperparameters.log_noise) < 0.5  # 1 of about 6
+
+
+def test_where_nobody_can_tell_the_two_take_turns(monkeypatch):
+    monkeypatch.setattr(learn, "CLEAR_NOISE", np.inf)
+    odd, even = with_noise(1.0)
+    assert (odd.is_noise_free, even.is_noise_free) == (False, True)
+    assert even.hyperparameters.log_noise == pytest.approx(np.log(1e-4))
+    monkeypatch.setattr(learn, "SOME_NOISE", np.inf)
+    assert all(chosen.is_noise_free for chosen in with_noise(1.0))
+
+
+@pytest.mark.parametrize("deviation", [0.0, 1.0])
+def test_what_is_known_about_noise_is_not_asked_again(deviation):
+    assert all(chosen.is_noise_free for chosen in with_noise(deviation, deterministic=True))
+    assert not any(chosen.is_noise_free for chosen in with_noise(deviation, deterministic=False))
+
+
+def test_the_structure_is_chosen_with_and_without_noise():
+    for deviation in (0.0, 1.0):
+        for chosen in with_noise(deviation, model=AUTO):
+            assert chosen.name == "additive"
+
+
 # --------------------------------------------------------------------------- the memo
 MODELS = {
     "heat": Model(),
@@ -202,7 +246,7 @@ def test_memo_changes_no_result(model):
     values = points[:, 0] + np.sin(3.0 * points[:, 4])
     memo, builder = FitMemo(), Builder(MIXED, model)
     for n in (1, 2, 7, 8, 9, 15, 16, 17, 18, 33, 36):
-        some = (points[:n], values[:n], False, 300)
+        some = (points[:n], values[:n], None, 300)
         with_memo = fitted(builder, *some, memo)
         without = fitted(Builder(MIXED, model), *some, FitMemo())
         assert (with_memo.name, with_memo.evidence) == (without.name, without.evidence)
