@@ -236,7 +236,7 @@ class Builder:
     def _kernel(self, combination: Combination | None, n_observations: int) -> Covariance:
         name = self.model.kernel
         if name == "ssk":
-            return self._with_rest(StringKernel, self._discrete())
+            return self._with_rest(self._strings, self._discrete())
         if name == "hed":
             return self._with_rest(self._hed, self._discrete())
         if name == "graph-matern":
@@ -350,6 +350,9 @@ class Builder:
 
     def _spectral(self, phi: Any) -> Callable[[Indices], Covariance]:
         return lambda columns: SpectralKernel(self.space, columns, phi(len(columns)))
+
+    def _strings(self, columns: Indices) -> Covariance:
+        return StringKernel(columns, int(max(self.space.n_levels[columns])))
 
     def _hed(self, columns: Indices) -> Covariance:
         sizes = self.space.n_levels[columns].astype(np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.core.covariance import STARTING_TOTALS
-from heat_plugins.core.string_kernel import DECAYS, LONGEST, StringKernel
+from heat_plugins.core.string_kernel import DECAYS, LARGEST_ALPHABET, LONGEST, StringKernel
 
 
 def features_of(string, gap, match):
@@ -31,13 +31,14 @@ def by_counting(left, right, gap, match):
     )
 
 
+@pytest.mark.parametrize("n_symbols", [3, LARGEST_ALPHABET + 1])  # by words, by pairs
 @pytest.mark.parametrize("length", [1, 2, 3, 6])
 @pytest.mark.parametrize("pair", range(len(DECAYS)))
-def test_kernel_counts_common_subsequences(pair, length):
+def test_kernel_counts_common_subsequences(pair, length, n_symbols):
     rng = np.random.default_rng(length)
     points = rng.integers(3, size=(9, length + 2)).astype(float)
     columns = np.arange(1, length + 1)
-    kernel, theta = StringKernel(columns), np.array([float(pair)])
+    kernel, theta = StringKernel(columns, n_symbols), np.array([float(pair)])
     expected = by_counting(points[:, columns], points[:, columns], *DECAYS[pair])
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-12)
@@ -48,21 +49,36 @@ def test_kernel_counts_common_subsequences(pair, length):
 
 def test_many_pairs_are_the_same_in_pieces(monkeypatch):
     points = np.random.default_rng(0).integers(4, size=(20, 7)).astype(float)
-    kernel = StringKernel(np.arange(7))
+    kernel = StringKernel(np.arange(7), LARGEST_ALPHABET + 1)
     whole = kernel.matrix(np.array([2.0]), kernel.prepare(points))
     monkeypatch.setattr("heat_plugins.core.string_kernel.PAIRS_AT_ONCE", 7)
     np.testing.assert_array_equal(kernel.matrix(np.array([2.0]), kernel.prepare(points)), whole)
 
 
+def test_words_and_pairs_agree_where_symbols_are_missing():
+    """A parameter that does not exist is a gap."""
+    rng = np.random.default_rng(1)
+    points = rng.integers(3, size=(12, 6)).astype(float)
+    points[rng.random(points.shape) < 0.2] = np.nan
+    by_words, by_pairs = (StringKernel(np.arange(6), n) for n in (3, LARGEST_ALPHABET + 1))
+    theta = np.array([1.0])
+    np.testing.assert_allclose(
+        by_words.matrix(theta, by_words.prepare(points)),
+        by_pairs.matrix(theta, by_pairs.prepare(points)),
+        rtol=0.0,
+        atol=1e-12,
+    )
+
+
 def test_a_shifted_string_is_more_alike_than_another():
-    kernel = StringKernel(np.arange(6))
+    kernel = StringKernel(np.arange(6), 3)
     strings = np.array([[0, 1, 2, 0, 1, 2], [1, 2, 0, 1, 2, 0], [0, 0, 0, 0, 0, 0]], dtype=float)
     matrix = kernel.matrix(np.array([0.0]), kernel.prepare(strings))
     assert matrix[0, 1] > 2.0 * matrix[0, 2]
 
 
 def test_every_pair_of_decays_is_tried():
-    kernel = StringKernel(np.arange(3))
+    kernel = StringKernel(np.arange(3), 2)
     starts = [kernel.start(total)[0] for total in STARTING_TOTALS]
     assert starts == list(range(len(DECAYS)))
     assert kernel.bounds.tolist() == [[0.0, len(DECAYS) - 1.0]]
