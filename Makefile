@@ -18,7 +18,7 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-compat lint format bench bench-ax clean distclean
+.PHONY: help venv peers demo test test-compat lint format bench bench-ax clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -26,6 +26,12 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 venv: $(FULL) ## create .venv with everything for development
+
+# HEBO asks for old releases of NumPy and pymoo, and for packages that it does not load. It works
+# without all that: with what the environment has, and a small package for disjoint sets.
+peers: $(FULL) ## add all optimisers that the benchmarks compare with
+	$(PIP) install -c constraints.txt -e '.[peers]'
+	$(PIP) install -c constraints.txt --no-deps HEBO disjoint-set
 
 demo: $(DEMO) ## run examples/quickstart.py in a light environment
 	$(BIN)/python examples/quickstart.py $(ARGS)

@@ -31,7 +31,7 @@ def test_the_benchmarks_say_what_is_missing_without_tqdm() -> None:
     command = (
         "import sys; sys.modules['tqdm'] = None\n"
         "from heat_plugins.benchmarks.__main__ import _progress\n"
-        "_progress(iter([]), 0)"
+        "next(_progress(iter([]), [], [], 1))"
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
     assert done.returncode != 0

@@ -1,62 +1,227 @@
-"""``python -m heat_plugins.benchmarks bench``: speed and quality, measured here and now."""
+"""``python -m heat_plugins.benchmarks``: is this better than what you use? Measure it.
+
+list     problems, methods, and what of the plan has been run
+run      problems x methods x seeds; stop it at any time and start it again
+report   tables and figures of what was run
+bench    speed at equal histories, here and now
+"""
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.problems import DATA_VARIABLE, PROBLEMS
 
-if TYPE_CHECKING:
-    from heat_plugins.benchmarks.comparisons import Comparison, Standing
+RESULTS = Path("results.jsonl")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line and run what it asks for."""
-    parser = argparse.ArgumentParser(prog="python -m heat_plugins.benchmarks")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the problems, a line each")
-    bench = commands.add_parser("bench", help="speed against GPSampler, growth, and quality")
-    bench.add_argument("--seeds", type=int, default=5, help="studies a problem (default 5)")
-    bench.add_argument("--first-seed", type=int, default=0, help="the first seed (default 0)")
-    bench.add_argument("--processes", type=int, default=2, help="for quality (default 2)")
-    bench.add_argument("--only", choices=[*PARTS], help="one part only")
-    bench.add_argument("--problems", nargs="*", help="for quality and comparisons, these only")
-    bench.add_argument("--samplers", nargs="*", help="for comparisons and ax, these only")
-    bench.add_argument(
-        "--resume", action="store_true", help="for comparisons, leave out what the log has"
+    parser = argparse.ArgumentParser(
+        prog="python -m heat_plugins.benchmarks", description="Compare samplers on problems."
     )
-    bench.add_argument(
+    commands = parser.add_subparsers(dest="command", required=True)
+    _add_list(commands.add_parser("list", help="problems, methods and what has been run"))
+    _add_run(commands.add_parser("run", help="run studies, those that have not been run yet"))
+    _add_report(commands.add_parser("report", help="tables and figures of what was run"))
+    _add_bench(commands.add_parser("bench", help="speed at equal histories"))
+    parsed = parser.parse_args(arguments)
+    # Before NumPy and PyTorch start their thread pools: figures are for one thread.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        parsed.do(parsed)
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; what has ended is kept") from None
+
+
+# ------------------------------------------------------------------------------- list
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, nargs="*", default=[RESULTS], help=_RESULTS_HELP)
+    parser.set_defaults(do=_list)
+
+
+def _list(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import raw_lines
+    from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+    from heat_plugins.benchmarks.plan import PLAN, jobs_of
+    from heat_plugins.benchmarks.runner import to_do
+
+    print("Problems")
+    for name, make in TASKS.items():
+        try:
+            task = make()
+        except (FileNotFoundError, ImportError) as error:
+            print(f"  {name:27s} not here: {error}")
+            continue
+        best = "" if task.best_known is None else f"; best known {task.best_known:.6g}"
+        print(f"  {name:27s} {task.description}{best}")
+    print("\nMethods")
+    for name, method in METHODS.items():
+        missing = "" if method.is_installed else f" (not here: {method.how_to_install})"
+        print(f"  {name:27s} {method.description}{missing}")
+    plan = jobs_of(PLAN)
+    left = to_do(plan, raw_lines.read(arguments.results))
+    print(f"\nThe plan has {len(plan)} studies, of which {len(plan) - len(left)} have been run.")
+
+
+# -------------------------------------------------------------------------------- run
+_RESULTS_HELP = f"files of raw results (default {RESULTS})"
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--problems", nargs="+", help="these only (default: those of the plan)")
+    parser.add_argument("--methods", nargs="+", help="these only (default: those of the plan)")
+    parser.add_argument("--seeds", type=int, help="how many (default: as the plan says)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first one (default 0)")
+    parser.add_argument("--trials", type=int, help="evaluations a study (default: as planned)")
+    parser.add_argument("--processes", type=int, default=2, help="at once (default 2)")
+    parser.add_argument("--quick", action="store_true", help="a plan of a few minutes")
+    parser.add_argument(
+        "--results", type=Path, default=RESULTS, help=f"file to append to (default {RESULTS})"
+    )
+    parser.add_argument(
+        "--also",
+        type=Path,
+        nargs="*",
+        default=[],
+        help="more files of raw results, whose studies are not run again",
+    )
+    parser.set_defaults(do=_run)
+
+
+def _run(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import raw_lines
+    from heat_plugins.benchmarks.runner import run_jobs, to_do
+
+    jobs = _possible(_wanted(arguments))
+    done = raw_lines.read([*arguments.also, arguments.results])
+    left = to_do(jobs, done)
+    print(
+        f"{len(jobs)} studies, {len(jobs) - len(left)} of them done; results: "
+        f"{arguments.results.resolve()}",
+        file=sys.stderr,
+    )
+    studies = run_jobs(left, arguments.results, arguments.processes)
+    for line in _progress(studies, left, [*done.values()], arguments.processes):
+        done[line.key] = line
+
+
+def _wanted(arguments: argparse.Namespace) -> list[Any]:
+    """Return the jobs that were asked for: of the plan, or any others by name."""
+    from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+    from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
+
+    _check_names("--problems", arguments.problems, TASKS)
+    _check_names("--methods", arguments.methods, METHODS)
+    seeds = None
+    if arguments.seeds is not None or arguments.first_seed:
+        seeds = range(arguments.first_seed, arguments.first_seed + (arguments.seeds or 1))
+    plan: Sequence[Block] = QUICK if arguments.quick else PLAN
+    if arguments.problems and arguments.methods:
+        # Whoever names both means these, whether they are planned or not.
+        planned = jobs_of(plan, arguments.problems, arguments.methods, seeds, arguments.trials)
+        plan = [Block((*arguments.problems,), (*arguments.methods,))]
+        every = jobs_of(plan, seeds=seeds, n_trials=arguments.trials)
+        # A method has the seeds and evaluations that are planned for it on this problem.
+        known = {(job.problem, job.method) for job in planned}
+        others = [job for job in every if (job.problem, job.method) not in known]
+        return sorted(planned + others, key=lambda job: job.seed)
+    return jobs_of(plan, arguments.problems, arguments.methods, seeds, arguments.trials)
+
+
+def _check_names(option: str, names: Sequence[str] | None, known: Iterable[str]) -> None:
+    unknown = sorted({*(names or ())} - {*known})
+    if unknown:
+        raise SystemExit(
+            f"error: {option} must be of {', '.join(known)}; got {', '.join(unknown)}"
+        )
+
+
+def _possible(jobs: Sequence[Any]) -> list[Any]:
+    """Return the jobs that can be run here; say once why others cannot."""
+    from heat_plugins.benchmarks.catalogue import METHODS, task_named
+
+    tasks: dict[str, Any] = {}
+    for name in dict.fromkeys(job.problem for job in jobs):
+        try:
+            tasks[name] = task_named(name)
+        except (FileNotFoundError, ImportError) as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
+    missing = [m for m in dict.fromkeys(job.method for job in jobs) if not METHODS[m].is_installed]
+    for name in missing:
+        print(f"{name} is left out: {METHODS[name].how_to_install}", file=sys.stderr)
+    return [
+        job
+        for job in jobs
+        if job.problem in tasks
+        and job.method not in missing
+        and METHODS[job.method].why_not(tasks[job.problem]) is None
+    ]
+
+
+def _progress(
+    studies: Iterator[Any], jobs: Sequence[Any], known: list[Any], n_processes: int
+) -> Iterator[Any]:
+    """Show how many studies have ended, and an estimate of the time that the rest takes."""
+    tqdm = require("tqdm", extra="benchmarks").tqdm
+    from heat_plugins.benchmarks.runner import expected_seconds
+
+    left = {job.key: job for job in jobs}
+    with tqdm(
+        total=len(jobs),
+        unit="study",
+        file=sys.stderr,
+        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
+    ) as bar:
+        for line in studies:
+            known.append(line)
+            left.pop(line.key, None)
+            seconds = _mean_known([expected_seconds(job, known) for job in left.values()])
+            minutes = seconds * len(left) / n_processes / 60.0
+            bar.set_postfix_str(f"about {minutes:.0f} min left; {line.problem}, {line.method}")
+            bar.update()
+            yield line
+
+
+def _mean_known(numbers: Sequence[float]) -> float:
+    known = [number for number in numbers if number == number]
+    return sum(known) / len(known) if known else 0.0
+
+
+# ----------------------------------------------------------------------------- report
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, nargs="+", default=[RESULTS], help=_RESULTS_HELP)
+    parser.add_argument(
+        "--folder", type=Path, default=Path("report"), help="where to (default report)"
+    )
+    parser.add_argument("--no-figures", action="store_true", help="tables only")
+    parser.set_defaults(do=_report)
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import report
+
+    report.write(arguments.results, arguments.folder, figures=not arguments.no_figures)
+    print(f"written: {(arguments.folder / 'README.md').resolve()}")
+
+
+# ------------------------------------------------------------------------------ bench
+def _add_bench(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", choices=[*PARTS], help="one part only")
+    parser.add_argument(
         "--log", type=Path, default=Path("bench.jsonl"), help="where raw results are appended"
     )
-    arguments = parser.parse_args()
-    if arguments.command == "list":
-        _list()
-    else:
-        _bench(arguments)
-
-
-def _list() -> None:
-    for name, make in PROBLEMS.items():
-        try:
-            problem = make()
-        except FileNotFoundError as error:
-            print(f"{name:15s} {error}")
-        else:
-            print(f"{name:15s} {problem.description}; best known {problem.best_known}")
+    parser.set_defaults(do=_bench)
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    # Before NumPy and PyTorch start their thread pools: figures are for one thread.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -80,6 +245,11 @@ def _kernels(arguments: argparse.Namespace) -> None:
     _table(_logged(kernel_speed.structures_against_default(), arguments.log))
     print("\nThe same with numbers: 10 x 5 choices and 5 floats")
     _table(_logged(kernel_speed.structures_with_numbers(), arguments.log))
+
+
+def _closed_form(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import kernel_speed
+
     print("\nThe likelihood and its gradient at 200 points: closed form, eigenvectors")
     _table(_logged(kernel_speed.closed_form_against_eigenvectors(), arguments.log))
 
@@ -91,140 +261,22 @@ def _growth(arguments: argparse.Namespace) -> None:
     _table(_logged(speed.growth(), arguments.log))
 
 
-def _quality(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import quality
-
-    names = _chosen(arguments.problems, PROBLEMS)
-    if "maxsat" in names and not os.environ.get(DATA_VARIABLE):
-        names.remove("maxsat")
-        print(f"\nmaxsat is left out: its file is found through {DATA_VARIABLE}")
-    seeds = _seeds(arguments)
-    jobs = quality.outcomes(names, seeds, arguments.processes)
-    results = list(_logged(_progress(jobs, len(names) * len(seeds)), arguments.log))
-    print("\nBest value after 200 evaluations, relocated problems, default sampler")
-    _table(quality.summary(results))
-
-
-def _structures(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import structure_quality
-
-    cases, seeds = structure_quality.CASES, _seeds(arguments)
-    jobs = structure_quality.outcomes([*cases], seeds, arguments.processes)
-    n_studies = len(seeds) * sum(map(len, cases.values()))
-    results = list(_logged(_progress(jobs, n_studies), arguments.log))
-    print("\nBest value with and without a structure, mean ± standard error")
-    _table(structure_quality.summary(results))
-
-
-def _compare(comparison: Comparison, arguments: argparse.Namespace) -> list[Standing]:
-    from heat_plugins.benchmarks import comparisons
-
-    problems = _chosen(arguments.problems, comparison.tasks)
-    samplers = _chosen(arguments.samplers, comparison.contenders)
-    results = comparisons.read(arguments.log, comparison) if arguments.resume else []
-    done = {standing.key for standing in results}
-    jobs = [
-        job
-        for job in comparisons.jobs_of(comparison, problems, samplers, _seeds(arguments))
-        if (comparison.name, *job[1:]) not in done
-    ]
-    studies = comparisons.run(jobs, arguments.processes)
-    results += _logged(_progress(studies, len(jobs)), arguments.log)
-    return results
-
-
-def _conditional(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks.comparisons import summary
-    from heat_plugins.benchmarks.conditional import CONDITIONAL
-
-    results = _compare(CONDITIONAL, arguments)
-    print("\nConditional parameters: best value, mean ± standard error")
-    _table(summary(CONDITIONAL, results))
-
-
-def _objectives(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks.comparisons import summary
-    from heat_plugins.benchmarks.objectives import OBJECTIVES
-
-    results = _compare(OBJECTIVES, arguments)
-    print("\nSeveral objectives: share of the hypervolume, mean ± standard error")
-    _table(summary(OBJECTIVES, results))
-
-
-def _parallel(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks.comparisons import summary
-    from heat_plugins.benchmarks.parallel import PARALLEL, bars
-
-    results = _compare(PARALLEL, arguments)
-    print("\nFour workers at once: best value after 200 evaluations, mean ± standard error")
-    _table(summary(PARALLEL, results))
-    print("\nDistance of the mean from the best known value")
-    _table(bars(results))
-
-
 def _ax(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import ax_clients
+    from heat_plugins.benchmarks import speed
 
     print("\nCPU seconds a suggestion after the same 100 random arms, one thread")
-    _table(_logged(ax_clients.at_one_history(), arguments.log))
-    problems = _chosen(arguments.problems, ax_clients.PROBLEM_NAMES)
-    strategies = _chosen(arguments.samplers, ax_clients.STRATEGIES)
-    results = ax_clients.read(arguments.log) if arguments.resume else []
-    done = {outcome.key for outcome in results}
-    jobs = [
-        job
-        for job in itertools.product(problems, strategies, _seeds(arguments))
-        if job not in done
-    ]
-    # The seeds of all strategies together: what is there when time is up can be compared.
-    jobs.sort(key=lambda job: job[2])
-    outcomes = ax_clients.outcomes(jobs, n_processes=arguments.processes)
-    results += _logged(_progress(outcomes, len(jobs)), arguments.log)
-    print("\nGeneration strategies of Ax: best value, CPU seconds a suggestion, one thread")
-    _table(ax_clients.summary(results))
-
-
-def _constrained(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks.comparisons import summary
-    from heat_plugins.benchmarks.constrained import CONSTRAINED
-
-    results = _compare(CONSTRAINED, arguments)
-    print("\nConstraints: best feasible value after 100 trials, mean ± standard error")
-    _table(summary(CONSTRAINED, results))
+    _table(_logged(speed.against_ax(), arguments.log))
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": _speed,
     "kernels": _kernels,
+    "closed-form": _closed_form,
     "growth": _growth,
-    "quality": _quality,
-    "structures": _structures,
-    "conditional": _conditional,
-    "objectives": _objectives,
-    "parallel": _parallel,
-    "constrained": _constrained,
     "ax": _ax,
 }
-# Left out unless asked for: hours, nearly all of which Ax's own strategies take.
-LONG_PARTS = ("ax",)
-
-
-def _chosen(names: list[str] | None, known: Iterable[str]) -> list[str]:
-    """Return the names that were asked for, or all."""
-    unknown = sorted({*(names or [])} - {*known})
-    if unknown:
-        raise SystemExit(f"error: names must be of {', '.join(known)}; got {', '.join(unknown)}")
-    return names or [*known]
-
-
-def _seeds(arguments: argparse.Namespace) -> range:
-    return range(arguments.first_seed, arguments.first_seed + arguments.seeds)
-
-
-def _progress(rows: Iterator[Any], total: int) -> Iterable[Any]:
-    tqdm = require("tqdm", extra="benchmarks").tqdm
-    bar: Iterable[Any] = tqdm(rows, total=total, unit="study", file=sys.stderr)
-    return bar
+# Left out unless asked for: minutes each.
+LONG_PARTS = ("kernels", "growth", "ax")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

@@ -4,57 +4,82 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
-from optuna.samplers import GPSampler, RandomSampler, TPESampler
-from optuna.trial import Trial
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.comparisons import Comparison, Contender, Params, Result, Task
-from heat_plugins.optuna import HeatSampler
+from heat_plugins.benchmarks.tasks import Choice, Number, Params, Result, Task
 
-__all__ = ["CONDITIONAL"]
+__all__ = ["CONDITIONAL", "methods", "pipeline", "tree"]
 
 
 # --------------------------------------------------------- a pipeline of scikit-learn
 N_DIGITS = 300
 N_FOLDS = 3
+MAX_LAYERS = 3
 
+PREPARATION = (
+    Choice("scaler", ("none", "standard", "minmax", "quantile")),
+    Choice("reduction", ("none", "best", "pca")),
+    Number("n_best", 4, 64, log=True, integer=True, when={"reduction": ("best",)}),
+    Number("n_components", 2, 40, log=True, integer=True, when={"reduction": ("pca",)}),
+    Choice("model", ("logistic", "vectors", "forest", "neighbours", "network")),
+)
 
-def _ask_for_pipeline(trial: Trial) -> Params:
-    trial.suggest_categorical("scaler", ("none", "standard", "minmax", "quantile"))
-    reduction = trial.suggest_categorical("reduction", ("none", "best", "pca"))
-    if reduction == "best":
-        trial.suggest_int("n_best", 4, 64, log=True)
-    elif reduction == "pca":
-        trial.suggest_int("n_components", 2, 40, log=True)
-    model = trial.suggest_categorical(
-        "model", ("logistic", "vectors", "forest", "neighbours", "network")
-    )
-    _MODELS[model][0](trial)
-    return trial.params
+LOGISTIC = {"model": ("logistic",)}
+LOGISTIC_PARAMETERS = (
+    Number("logistic_C", 1e-3, 1e3, log=True, when=LOGISTIC),
+    Choice("logistic_intercept", (True, False), when=LOGISTIC),
+)
 
+VECTORS = {"model": ("vectors",)}
+VECTORS_PARAMETERS = (
+    Number("vectors_C", 1e-2, 1e3, log=True, when=VECTORS),
+    Choice("vectors_kernel", ("linear", "rbf", "poly"), when=VECTORS),
+    Number("vectors_gamma", 1e-4, 1e1, log=True, when={"vectors_kernel": ("rbf", "poly")}),
+    Number("vectors_degree", 2, 4, integer=True, when={"vectors_kernel": ("poly",)}),
+)
 
-def _ask_for_logistic(trial: Trial) -> None:
-    trial.suggest_float("logistic_C", 1e-3, 1e3, log=True)
-    trial.suggest_categorical("logistic_intercept", (True, False))
+FOREST = {"model": ("forest",)}
+FOREST_PARAMETERS = (
+    Number("forest_depth", 2, 16, integer=True, when=FOREST),
+    Number("forest_features", 0.05, 1.0, log=True, when=FOREST),
+    Choice("forest_criterion", ("gini", "entropy"), when=FOREST),
+)
+
+NEIGHBOURS = {"model": ("neighbours",)}
+NEIGHBOURS_PARAMETERS = (
+    Number("neighbours_n", 1, 50, log=True, integer=True, when=NEIGHBOURS),
+    Choice("neighbours_weights", ("uniform", "distance"), when=NEIGHBOURS),
+    Choice("neighbours_p", (1, 2), when=NEIGHBOURS),
+)
+
+NETWORK = {"model": ("network",)}
+NETWORK_PARAMETERS = (
+    Number("network_layers", 1, MAX_LAYERS, integer=True, when=NETWORK),
+    *(
+        Number(
+            f"network_units_{i}",
+            4,
+            64,
+            log=True,
+            integer=True,
+            # Layer i is there when there are more than i of them.
+            when={"network_layers": tuple(range(i + 1, MAX_LAYERS + 1))},
+        )
+        for i in range(MAX_LAYERS)
+    ),
+    Number("network_alpha", 1e-6, 1e1, log=True, when=NETWORK),
+    Number("network_rate", 1e-4, 1e-1, log=True, when=NETWORK),
+)
 
 
 def _logistic(params: Params) -> Any:
     return require("sklearn.linear_model", "benchmarks").LogisticRegression(
         C=params["logistic_C"], fit_intercept=params["logistic_intercept"], max_iter=100
     )
-
-
-def _ask_for_vectors(trial: Trial) -> None:
-    trial.suggest_float("vectors_C", 1e-2, 1e3, log=True)
-    kernel = trial.suggest_categorical("vectors_kernel", ("linear", "rbf", "poly"))
-    if kernel != "linear":
-        trial.suggest_float("vectors_gamma", 1e-4, 1e1, log=True)
-    if kernel == "poly":
-        trial.suggest_int("vectors_degree", 2, 4)
 
 
 def _vectors(params: Params) -> Any:
@@ -70,12 +95,6 @@ def _vectors(params: Params) -> Any:
     return calibration.CalibratedClassifierCV(machine, ensemble=False, cv=2)
 
 
-def _ask_for_forest(trial: Trial) -> None:
-    trial.suggest_int("forest_depth", 2, 16)
-    trial.suggest_float("forest_features", 0.05, 1.0, log=True)
-    trial.suggest_categorical("forest_criterion", ("gini", "entropy"))
-
-
 def _forest(params: Params) -> Any:
     return require("sklearn.ensemble", "benchmarks").RandomForestClassifier(
         20,
@@ -86,25 +105,12 @@ def _forest(params: Params) -> Any:
     )
 
 
-def _ask_for_neighbours(trial: Trial) -> None:
-    trial.suggest_int("neighbours_n", 1, 50, log=True)
-    trial.suggest_categorical("neighbours_weights", ("uniform", "distance"))
-    trial.suggest_categorical("neighbours_p", (1, 2))
-
-
 def _neighbours(params: Params) -> Any:
     return require("sklearn.neighbors", "benchmarks").KNeighborsClassifier(
         params["neighbours_n"],
         weights=params["neighbours_weights"],
         p=params["neighbours_p"],
     )
-
-
-def _ask_for_network(trial: Trial) -> None:
-    for i in range(trial.suggest_int("network_layers", 1, 3)):
-        trial.suggest_int(f"network_units_{i}", 4, 64, log=True)
-    trial.suggest_float("network_alpha", 1e-6, 1e1, log=True)
-    trial.suggest_float("network_rate", 1e-4, 1e-1, log=True)
 
 
 def _network(params: Params) -> Any:
@@ -118,13 +124,12 @@ def _network(params: Params) -> Any:
     )
 
 
-# What asks for the parameters of a model, and what makes it of them.
-_MODELS: dict[str, tuple[Callable[[Trial], None], Callable[[Params], Any]]] = {
-    "logistic": (_ask_for_logistic, _logistic),
-    "vectors": (_ask_for_vectors, _vectors),
-    "forest": (_ask_for_forest, _forest),
-    "neighbours": (_ask_for_neighbours, _neighbours),
-    "network": (_ask_for_network, _network),
+_MODELS: dict[str, Callable[[Params], Any]] = {
+    "logistic": _logistic,
+    "vectors": _vectors,
+    "forest": _forest,
+    "neighbours": _neighbours,
+    "network": _network,
 }
 
 
@@ -158,7 +163,7 @@ def _digits() -> tuple[Any, Any]:
 def _log_loss(items: tuple[tuple[str, Any], ...]) -> float:
     params = dict(items)
     selection = require("sklearn.model_selection", "benchmarks")
-    model = _MODELS[params["model"]][1](params)
+    model = _MODELS[params["model"]](params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of iterations that end before they converge
         scores = selection.cross_val_score(
@@ -172,26 +177,25 @@ def _log_loss(items: tuple[tuple[str, Any], ...]) -> float:
 
 def pipeline() -> Task:
     """Scaling, selection of features and one of five models, each with its own parameters."""
+    _digits()  # says at once when scikit-learn is missing
     return Task(
+        "pipeline",
         f"scikit-learn pipelines on {N_DIGITS} digits: log loss of {N_FOLDS} folds",
-        60,
-        _ask_for_pipeline,
+        (
+            *PREPARATION,
+            *LOGISTIC_PARAMETERS,
+            *VECTORS_PARAMETERS,
+            *FOREST_PARAMETERS,
+            *NEIGHBOURS_PARAMETERS,
+            *NETWORK_PARAMETERS,
+        ),
         lambda params: Result((_log_loss(tuple(sorted(params.items()))),)),
     )
 
 
 # ----------------------------------------------------------------------------- trees
-# The leaves by the two choices that lead to them, and how far above 0 each of them ends.
-_LEAVES = {(0, 0): "x4", (0, 1): "x5", (1, 0): "x6", (1, 1): "x7"}
+# How far above 0 each of the leaves ends.
 _SHIFTS = {"x4": 0.1, "x5": 0.2, "x6": 0.3, "x7": 0.4}
-
-
-def _ask_for_leaf(trial: Trial) -> Params:
-    first = trial.suggest_categorical("x1", (0, 1))
-    trial.suggest_float(("r8", "r9")[first], 0.0, 1.0)
-    second = trial.suggest_categorical(("x2", "x3")[first], (0, 1))
-    trial.suggest_float(_LEAVES[first, second], -1.0, 1.0)
-    return trial.params
 
 
 def tree() -> Task:
@@ -206,25 +210,43 @@ def tree() -> Task:
         shared = params["r8" if "r8" in params else "r9"]
         return Result((params[leaf] ** 2 + _SHIFTS[leaf] + shared,))
 
-    return Task("a tree with four leaves", 60, _ask_for_leaf, evaluate, best_known=0.1)
+    left, right = {"x1": (0,)}, {"x1": (1,)}
+    return Task(
+        "tree",
+        "a tree with four leaves",
+        (
+            Choice("x1", (0, 1)),
+            Number("r8", 0.0, 1.0, when=left),
+            Number("r9", 0.0, 1.0, when=right),
+            Choice("x2", (0, 1), when=left),
+            Choice("x3", (0, 1), when=right),
+            Number("x4", -1.0, 1.0, when={"x2": (0,)}),
+            Number("x5", -1.0, 1.0, when={"x2": (1,)}),
+            Number("x6", -1.0, 1.0, when={"x3": (0,)}),
+            Number("x7", -1.0, 1.0, when={"x3": (1,)}),
+        ),
+        evaluate,
+        best_known=0.1,
+    )
 
 
+# --------------------------------------------------------------------------- methods
 N_METHODS = 5
 N_SHARED = 6
 N_OWN = 5
 N_CHOICES = 4
+MAX_ROUNDS = 8
 
 
-def _ask_for_method(trial: Trial) -> Params:
-    for i in range(N_SHARED):
-        trial.suggest_categorical(f"shared_{i}", tuple(range(N_CHOICES)))
-    method = trial.suggest_categorical("method", tuple(range(N_METHODS)))
-    for i in range(N_OWN):
-        trial.suggest_categorical(f"own_{method}_{i}", tuple(range(N_CHOICES)))
-    trial.suggest_float(f"level_{method}", 0.0, 1.0)
-    if trial.suggest_categorical(f"refined_{method}", (False, True)):
-        trial.suggest_int(f"rounds_{method}", 1, 8)
-    return trial.params
+def _parameters_of_method(method: int) -> tuple[Choice | Number, ...]:
+    chosen = {"method": (method,)}
+    refined = {f"refined_{method}": (True,)}
+    return (
+        *(Choice(f"own_{method}_{i}", tuple(range(N_CHOICES)), when=chosen) for i in range(N_OWN)),
+        Number(f"level_{method}", 0.0, 1.0, when=chosen),
+        Choice(f"refined_{method}", (False, True), when=chosen),
+        Number(f"rounds_{method}", 1, MAX_ROUNDS, integer=True, when=refined),
+    )
 
 
 def methods(seed: int = 0) -> Task:
@@ -239,7 +261,7 @@ def methods(seed: int = 0) -> Task:
     shared = shared + 0.5 * rng.standard_normal((N_METHODS, N_SHARED, N_CHOICES))
     own = rng.standard_normal((N_METHODS, N_OWN, N_CHOICES))
     levels = rng.random(N_METHODS)
-    rounds = rng.integers(1, 9, N_METHODS)
+    rounds = rng.integers(1, MAX_ROUNDS + 1, N_METHODS)
 
     def evaluate(params: Params) -> Result:
         m = params["method"]
@@ -251,23 +273,23 @@ def methods(seed: int = 0) -> Task:
         return Result((float(value),))
 
     best = offsets + shared.min(axis=2).sum(axis=1) + own.min(axis=2).sum(axis=1) - 1.0
+    parameters: list[Choice | Number] = [
+        Choice(f"shared_{i}", tuple(range(N_CHOICES))) for i in range(N_SHARED)
+    ]
+    parameters.append(Choice("method", tuple(range(N_METHODS))))
+    for method in range(N_METHODS):
+        parameters.extend(_parameters_of_method(method))
     return Task(
+        "methods",
         f"one of {N_METHODS} methods, each with its own choices and numbers",
-        80,
-        _ask_for_method,
+        tuple(parameters),
         evaluate,
         best_known=float(best.min()),
     )
 
 
-CONDITIONAL = Comparison(
-    "conditional",
-    "best value",
-    {"pipeline": pipeline, "tree": tree, "methods": methods},
-    {
-        "HeatSampler": Contender(HeatSampler),
-        "TPESampler": Contender(partial(TPESampler, multivariate=True, group=True)),
-        "RandomSampler": Contender(RandomSampler),
-        "GPSampler": Contender(GPSampler),
-    },
-)
+CONDITIONAL: dict[str, Callable[[], Task]] = {
+    "pipeline": pipeline,
+    "tree": tree,
+    "methods": methods,
+}

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.samplers import GPSampler, RandomSampler, TPESampler
 
-from heat_plugins.benchmarks.comparisons import (
-    Comparison,
-    Contender,
-    Params,
-    Result,
-    Task,
-    ask_for_codes,
-    codes_of,
-)
 from heat_plugins.benchmarks.functions import sequence
-from heat_plugins.optuna import HeatSampler
+from heat_plugins.benchmarks.tasks import Params, Result, Task, choices_of, codes_of
 
-__all__ = ["CONSTRAINED"]
-
-N_TRIALS = 100
+__all__ = ["CONSTRAINED", "knapsack", "letters"]
 
 
 def knapsack(n: int = 25, n_variants: int = 5, seed: int = 0) -> Task:
@@ -43,9 +31,9 @@ def knapsack(n: int = 25, n_variants: int = 5, seed: int = 0) -> Task:
         return Result((-float(worth[places, codes].sum()),), (load - limit,))
 
     return Task(
+        "knapsack",
         f"knapsack of {n} items, one of {n_variants} variants each",
-        N_TRIALS,
-        ask_for_codes((n_variants,) * n),
+        choices_of((n_variants,) * n),
         evaluate,
         best_known=-_most_worth(weights, worth, limit),
     )
@@ -57,7 +45,8 @@ def _most_worth(weights: NDArray[np.int64], worth: NDArray[np.int64], limit: int
     for of_item, gains in zip(weights, worth, strict=True):
         options = np.full((len(gains), limit + 1), -np.inf)
         for option, weight, gain in zip(options, of_item, gains, strict=True):
-            option[weight:] = most[: limit + 1 - weight] + gain
+            if weight <= limit:
+                option[weight:] = most[: limit + 1 - weight] + gain
         most = options.max(axis=0)
     return float(most[-1])
 
@@ -77,21 +66,14 @@ def letters(length: int = 25, n_letters: int = 5) -> Task:
         return Result((value(codes),), tuple(limits))
 
     return Task(
+        "letters-constrained",
         f"{length} letters of {n_letters}, two constraints of the same kind",
-        N_TRIALS,
-        ask_for_codes((n_letters,) * length),
+        choices_of((n_letters,) * length),
         evaluate,
     )
 
 
-CONSTRAINED = Comparison(
-    "constrained",
-    "best feasible value",
-    {"knapsack": knapsack, "letters": letters},
-    {
-        "HeatSampler": Contender(HeatSampler),
-        "TPESampler": Contender(partial(TPESampler, multivariate=True)),
-        "RandomSampler": Contender(RandomSampler),
-        "GPSampler": Contender(GPSampler),
-    },
-)
+CONSTRAINED: dict[str, Callable[[], Task]] = {
+    "knapsack": knapsack,
+    "letters-constrained": letters,
+}

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from optuna.samplers import GPSampler, NSGAIISampler, RandomSampler, TPESampler
 
-from heat_plugins.benchmarks.comparisons import (
-    Comparison,
-    Contender,
-    Params,
-    Result,
-    Task,
-    ask_for_codes,
-    codes_of,
-)
 from heat_plugins.benchmarks.functions import sequence
+from heat_plugins.benchmarks.tasks import Params, Result, Task, choices_of, codes_of
 from heat_plugins.core.pareto import hypervolume
-from heat_plugins.optuna import HeatSampler
 
-__all__ = ["OBJECTIVES"]
-
-N_TRIALS = 150
+__all__ = ["OBJECTIVES", "features", "letters_2", "letters_3", "share_of_hypervolume"]
 
 
 def share_of_hypervolume(results: Sequence[Result]) -> float:
@@ -44,12 +31,13 @@ def _letters(n_objectives: int, length: int, n_letters: int) -> Task:
         return Result(tuple(1.0 - f(codes) / float(f.best_known or 1.0) for f in landscapes))
 
     return Task(
+        f"letters-{n_objectives}",
         f"{n_objectives} landscapes of {length} letters of {n_letters}",
-        N_TRIALS,
-        ask_for_codes((n_letters,) * length),
+        choices_of((n_letters,) * length),
         evaluate,
         share_of_hypervolume,
         n_objectives,
+        larger_is_better=True,
     )
 
 
@@ -87,25 +75,18 @@ def features(n: int = 40, n_factors: int = 8, seed: int = 0) -> Task:
         return Result((float(1.0 - with_target[used] @ weights / variance), len(used) / n))
 
     return Task(
+        "features",
         f"{n} features in or out: error against number",
-        N_TRIALS,
-        ask_for_codes((2,) * n),
+        choices_of((2,) * n),
         evaluate,
         share_of_hypervolume,
         n_objectives=2,
+        larger_is_better=True,
     )
 
 
-OBJECTIVES = Comparison(
-    "objectives",
-    "hypervolume",
-    {"letters-2": letters_2, "features": features, "letters-3": letters_3},
-    {
-        "HeatSampler": Contender(HeatSampler),
-        "TPESampler": Contender(partial(TPESampler, multivariate=True)),
-        "NSGAIISampler": Contender(NSGAIISampler),
-        "RandomSampler": Contender(RandomSampler),
-        "GPSampler": Contender(GPSampler),
-    },
-    larger_is_better=True,
-)
+OBJECTIVES: dict[str, Callable[[], Task]] = {
+    "letters-2": letters_2,
+    "features": features,
+    "letters-3": letters_3,
+}

@@ -1,81 +1,30 @@
-"""The comparison problems, exactly as published, on integer codes.
-
-Every problem is minimised. ``relocated`` moves the optimum to a place without structure,
-as Bounce (Papenmeier et al., 2023) does: the categories of each variable are permuted, or
-the bits of a binary problem flipped, once per problem and the same for every method and seed.
-"""
+"""The comparison problems, exactly as published, on integer codes; all are minimised."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.benchmarks.clauses import maxsat, maxsat_60, read_wcnf
+from heat_plugins.benchmarks.codes import DATA_VARIABLE, RELOCATION_SEED, Codes, Problem
+
 __all__ = [
     "DATA_VARIABLE",
     "PROBLEMS",
+    "RELOCATION_SEED",
+    "Codes",
     "Problem",
     "ackley",
+    "ackley_value",
     "contamination",
     "labs",
     "maxsat",
     "pest_control",
     "read_wcnf",
 ]
-
-Codes = NDArray[np.int64]
-
-RELOCATION_SEED = 2024
-DATA_VARIABLE = "HEAT_PLUGINS_DATA"
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A function of integer codes, to be minimised.
-
-    Args:
-        name: Short name, as the command line knows it.
-        description: One line for people.
-        n_choices: Number of choices of each variable.
-        function: Value at codes (d,).
-        best_known: The smallest value known, where one is.
-    """
-
-    name: str
-    description: str
-    n_choices: tuple[int, ...]
-    function: Callable[[Codes], float]
-    best_known: float | None = None
-
-    def __call__(self, codes: Codes) -> float:
-        """Return the value at codes (d,)."""
-        codes = np.asarray(codes, dtype=np.int64)
-        if codes.shape != (len(self.n_choices),):
-            raise ValueError(
-                f"{self.name} takes {len(self.n_choices)} codes, got shape {codes.shape}"
-            )
-        return float(self.function(codes))
-
-    def relocated(self) -> Problem:
-        """Return the same problem with its optimum moved to a random place."""
-        rng = np.random.RandomState(RELOCATION_SEED)
-        function = self.function
-        if set(self.n_choices) == {2}:
-            mask = rng.randint(0, 2, size=len(self.n_choices))
-            return replace(self, function=lambda codes: function(codes ^ mask))
-        permutations = [rng.permutation(k) for k in self.n_choices]
-        return replace(
-            self,
-            function=lambda codes: function(
-                np.array([p[c] for p, c in zip(permutations, codes, strict=True)])
-            ),
-        )
-
 
 # --------------------------------------------------------------------- pest control
 N_PEST_STAGES = 25
@@ -187,64 +136,9 @@ def labs(n: int = 50) -> Problem:
     )
 
 
-# -------------------------------------------------------------------------- MaxSAT
-def read_wcnf(path: str | Path) -> tuple[int, list[tuple[float, list[int]]]]:
-    """Read a weighted clause file: the number of variables and ``(weight, literals)`` rows."""
-    n_variables = 0
-    clauses: list[tuple[float, list[int]]] = []
-    with open(path, encoding="utf-8") as lines:
-        for line in lines:
-            words = line.split()
-            if not words or words[0] == "c":
-                continue
-            if words[0] == "p":
-                n_variables = int(words[2])
-                continue
-            literals = [int(word) for word in words[1:]]
-            if not literals or literals[-1] != 0:
-                raise ValueError(f"clause in {path} must end in 0, got {line.strip()!r}")
-            clauses.append((float(words[0]), literals[:-1]))
-    if not n_variables or not clauses:
-        raise ValueError(f"{path} must hold a 'p wcnf' line and at least one clause, got neither")
-    return n_variables, clauses
-
-
-def maxsat(path: str | Path, name: str = "maxsat") -> Problem:
-    """Weighted satisfiability: minus the summed standardised weight of satisfied clauses."""
-    n_variables, clauses = read_wcnf(path)
-    weights = np.array([weight for weight, _ in clauses])
-    if weights.std() == 0.0:
-        raise ValueError(f"clauses of {path} must differ in weight, all have {weights[0]}")
-    weights = (weights - weights.mean()) / weights.std()
-    # wanted[v][c, i]: whether clause c holds when variable i has the value v
-    wanted = np.zeros((2, len(clauses), n_variables), dtype=bool)
-    for row, (_, literals) in enumerate(clauses):
-        for literal in literals:
-            wanted[int(literal > 0), row, abs(literal) - 1] = True
-
-    def value(codes: Codes) -> float:
-        satisfied = np.any(np.where(codes == 1, wanted[1], wanted[0]), axis=1)
-        return -float(weights[satisfied].sum())
-
-    best = -195.6528 if Path(path).name == "frb-frb10-6-4.wcnf" else None
-    return Problem(
-        name, f"weighted MaxSAT, {n_variables} variables", (2,) * n_variables, value, best
-    )
-
-
-def _maxsat_60() -> Problem:
-    folder = os.environ.get(DATA_VARIABLE)
-    path = Path(folder or ".") / "maxsat" / "frb-frb10-6-4.wcnf"
-    if not folder or not path.exists():
-        raise FileNotFoundError(
-            f"problem 'maxsat' needs maxsat/{path.name} in the folder that the environment "
-            f"variable {DATA_VARIABLE} names, got {folder!r}"
-        )
-    return maxsat(path)
-
-
 # -------------------------------------------------------------------------- Ackley
-def _ackley(point: NDArray[np.float64]) -> float:
+def ackley_value(point: NDArray[np.float64]) -> float:
+    """Return Ackley's function at a point (d,), with its usual constants."""
     return float(
         -20.0 * np.exp(-0.2 * np.sqrt(np.mean(point**2)))
         - np.exp(np.mean(np.cos(2.0 * np.pi * point)))
@@ -260,7 +154,7 @@ def ackley(n: int = 20, n_levels: int = 11) -> Problem:
         "ackley",
         f"Ackley's function of {n} variables on a grid of {n_levels} unordered levels",
         (n_levels,) * n,
-        lambda codes: _ackley(grid[codes]),
+        lambda codes: ackley_value(grid[codes]),
         best_known=0.0,
     )
 
@@ -269,6 +163,6 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "pest": pest_control,
     "labs": labs,
     "contamination": contamination,
-    "maxsat": _maxsat_60,
+    "maxsat": maxsat_60,
     "ackley": ackley,
 }

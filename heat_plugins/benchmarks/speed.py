@@ -1,7 +1,7 @@
-"""How long a suggestion takes: against Optuna's GPSampler, and as studies grow.
+"""How long a suggestion takes: against GPSampler, against Ax's strategies, and as studies grow.
 
-Both samplers are asked at the same history in the same process, so that the ratio means
-something on any machine; the seconds alone do not.
+All are asked at the same history in the same process, so that the ratio means something on any
+machine; the seconds alone do not.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import numpy as np
 import optuna
 from optuna.samplers import GPSampler
 
+from heat_plugins.benchmarks.catalogue import METHODS, task_named
 from heat_plugins.benchmarks.problems import Codes, Problem, labs, pest_control
+from heat_plugins.benchmarks.runner import Job, run_study
 from heat_plugins.benchmarks.studies import continue_study, new_study
 from heat_plugins.optuna import HeatSampler
 
-__all__ = ["against_gp_sampler", "growth"]
+__all__ = ["against_ax", "against_gp_sampler", "growth"]
 
 N_TRIALS = 200
 N_MEASURED = 8  # one full cycle of cold and warm fits at 200 trials
@@ -42,6 +44,23 @@ def against_gp_sampler() -> Iterator[dict[str, float | str]]:
             "heat_seconds": heat,
             "gp_sampler_seconds": gp,
             "ratio": heat / gp,
+        }
+
+
+def against_ax(n_trials: int = 100, n_suggestions: int = 4) -> Iterator[dict[str, float | str]]:
+    """Yield CPU seconds a suggestion of strategies in Ax after the same random arms."""
+    task = task_named("pest-relocated")
+    ours = None
+    for name in ("Ax-heat", "Ax-default", "Ax-mixed"):
+        # One more than is counted: what is made once is made by the first suggestion.
+        job = Job(task.name, name, 0, n_trials + 1 + n_suggestions, n_trials)
+        seconds = float(np.mean(run_study(task, METHODS[name], job).seconds[-n_suggestions:]))
+        ours = seconds if ours is None else ours
+        yield {
+            "problem": f"25 x 5 ({task.name}), {n_trials} arms",
+            "strategy": name,
+            "seconds": seconds,
+            "times_ours": seconds / ours,
         }
 
 

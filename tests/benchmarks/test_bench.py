@@ -1,14 +1,10 @@
 """What `python -m heat_plugins.benchmarks` does, on a small scale."""
 
-import sys
-
 import numpy as np
 import optuna
-import pytest
 
 from heat_plugins.benchmarks import __main__ as command
-from heat_plugins.benchmarks.problems import DATA_VARIABLE, PROBLEMS, Problem, ackley
-from heat_plugins.benchmarks.quality import BARS, Outcome, outcomes, summary
+from heat_plugins.benchmarks.problems import Problem
 from heat_plugins.benchmarks.speed import _grown
 from heat_plugins.benchmarks.studies import continue_study, new_study, run
 from heat_plugins.optuna import HeatSampler
@@ -47,41 +43,10 @@ def test_a_model_beats_random_points_on_an_easy_problem() -> None:
     assert heat.best < random.best
 
 
-def test_summary_has_mean_error_worst_and_bar() -> None:
-    results = [Outcome("labs", seed, best, best, 1.0) for seed, best in enumerate([-4.0, -5.0])]
-    results += [Outcome("pest", 0, 13.0, 13.5, 2.0)]
-    pest, labs = summary(results)
-    assert (pest["problem"], labs["problem"]) == ("pest", "labs")  # in the order of the bars
-    assert (labs["mean"], labs["worst"], labs["reached"]) == (-4.5, -4.0, "yes")
-    assert labs["standard_error"] == pytest.approx(0.5)
-    assert (pest["reached"], pest["bar"]) == ("no", BARS["pest"])
-
-
-def test_outcomes_come_from_other_processes_and_repeat(monkeypatch) -> None:
-    job = ("ackley", 3)
-    from heat_plugins.benchmarks import quality
-
-    monkeypatch.setattr(quality, "N_TRIALS", 22)
-    here = quality._outcome(job)
-    again = quality._outcome(job)
-    assert here.best == again.best == here.best_at_100
-    assert here.best > ackley().best_known
-    assert [*outcomes([], [0], 1)] == []
-
-
 def test_growth_is_measured_in_seconds_and_megabytes() -> None:
     seconds, megabytes = _grown((3,) * 8, 30)
     assert 0.0 < seconds < 60.0
     assert megabytes > 10.0
-
-
-def test_list_names_every_problem(capsys, monkeypatch) -> None:
-    monkeypatch.delenv(DATA_VARIABLE, raising=False)
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "list"])
-    command.main()
-    printed = capsys.readouterr().out
-    assert all(name in printed for name in PROBLEMS)
-    assert DATA_VARIABLE in printed  # says how to get the one that needs a file
 
 
 def test_tables_are_markdown(capsys) -> None:

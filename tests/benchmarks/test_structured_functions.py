@@ -5,11 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks import kernel_speed, structure_quality
+from heat_plugins.benchmarks import kernel_speed
+from heat_plugins.benchmarks.catalogue import METHODS, task_named
 from heat_plugins.benchmarks.functions import SFU, relabelled, sequence
-from heat_plugins.benchmarks.problems import labs
-from heat_plugins.benchmarks.structure_quality import CASES, StructureOutcome, summary
-from heat_plugins.optuna import HeatSampler
+from heat_plugins.benchmarks.runner import Job, run_study
 
 SLOW_DEFINITIONS = {
     "rastrigin": (5.12, lambda x: sum(v**2 - 10 * np.cos(2 * np.pi * v) + 10 for v in x)),
@@ -60,34 +59,6 @@ def test_without_pairs_the_letters_of_a_sequence_add_up() -> None:
     assert problem(np.ones(5, int)) == pytest.approx(base + sum(changed), rel=1e-12)
 
 
-def test_every_case_has_a_problem_and_a_default_to_compare_with() -> None:
-    for name, structures in CASES.items():
-        assert structures[0] == "default"
-        problem = structure_quality._problem(name)
-        assert np.isfinite(problem(np.zeros(len(problem.n_choices), int)))
-
-
-def test_summary_gives_means_and_errors() -> None:
-    results = [
-        StructureOutcome("labs", structure, seed, value, value - 1.0, -8.17)
-        for structure, values in {"default": [-2.0, -3.0], "auto": [-4.0]}.items()
-        for seed, value in enumerate(values)
-    ]
-    default, auto = summary(results)
-    assert (default["structure"], default["seeds"]) == ("default", "2")
-    assert default["at_50"] == "-2.5 ± 0.5"
-    assert default["at_100"] == "-3.5 ± 0.5"
-    assert (auto["structure"], auto["at_100"]) == ("auto", "-5 ± nan")
-
-
-def test_outcomes_compare_structures_on_the_same_seeds(monkeypatch) -> None:
-    monkeypatch.setattr(structure_quality, "N_TRIALS", 24)
-    ends = [structure_quality._outcome(("sphere", s, 0)) for s in ("default", "padded sort")]
-    assert [end.structure for end in ends] == ["default", "padded sort"]
-    assert ends[1].best <= ends[0].best
-    assert ends[0].best_known == pytest.approx(0.0)
-
-
 def test_all_kernels_are_measured_against_the_default(monkeypatch) -> None:
     monkeypatch.setattr(kernel_speed, "N_TRIALS", 12)
     monkeypatch.setattr(kernel_speed, "N_MEASURED", 1)
@@ -99,8 +70,7 @@ def test_all_kernels_are_measured_against_the_default(monkeypatch) -> None:
 
 
 def test_closed_form_and_eigenvectors_are_the_same_kernel() -> None:
-    problem = labs(6)
-    spectral = kernel_speed._by_eigenvectors(problem)
+    spectral = kernel_speed._by_eigenvectors((2,) * 6)
     points = np.random.default_rng(0).integers(2, size=(9, 6)).astype(float)
     weights = np.linspace(0.1, 1.0, 6)
     theta = np.append(np.log(weights), 0.0)
@@ -111,12 +81,10 @@ def test_closed_form_and_eigenvectors_are_the_same_kernel() -> None:
 
 def test_structures_find_better_points_where_they_hold() -> None:
     """Padded sorting solves in 60 trials what takes hundreds without it."""
-    problem = relabelled(SFU["styblinski-tang"](20, 11))
-    names = [f"x{i:02d}" for i in range(20)]
-    best = {}
-    for structure in ("default", "padded sort"):
-        arguments = structure_quality._arguments(structure, names)
-        sampler = HeatSampler(seed=0, deterministic_objective=True, **arguments)
-        best[structure] = structure_quality.run(problem, sampler, 60).best
-    assert best["padded sort"] == pytest.approx(problem.best_known)
-    assert best["default"] > problem.best_known + 50.0
+    task = task_named("styblinski-tang-relabelled")
+    best = {
+        name: run_study(task, METHODS[name], Job(task.name, name, 0, 60, 10)).scores[-1]
+        for name in ("heat", "padded-sort")
+    }
+    assert best["padded-sort"] == pytest.approx(task.best_known)
+    assert best["heat"] > task.best_known + 50.0

@@ -1,0 +1,334 @@
+"""Who is compared: our sampler with its kernels and structures, and its peers.
+
+A method starts a *solver* for a task and a seed. A solver is asked for parameters and told what
+came of them, whether it had asked for these parameters or not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.samplers import (
+    BaseSampler,
+    GPSampler,
+    NSGAIISampler,
+    RandomSampler,
+    TPESampler,
+)
+from optuna.study import StudyDirection
+
+from heat_plugins.benchmarks.peer_ax import start_default, start_heat, start_mixed
+from heat_plugins.benchmarks.peer_catcma import CatCmaSolver
+from heat_plugins.benchmarks.peer_hebo import HeboSolver
+from heat_plugins.benchmarks.peer_smac import SmacSolver
+from heat_plugins.benchmarks.peers import one_objective_without_conditions
+from heat_plugins.benchmarks.tasks import (
+    Choice,
+    Parameter,
+    Params,
+    Result,
+    Task,
+    active_parameters,
+)
+from heat_plugins.optuna import HeatSampler
+from heat_plugins.structures import (
+    Additive,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+__all__ = ["METHODS", "Method", "OptunaSolver", "Solver", "from_optuna"]
+
+
+class Solver(Protocol):
+    """Something that proposes parameters and learns from results."""
+
+    def ask(self) -> Params:
+        """Return parameters to try next."""
+
+    def tell(self, params: Params, result: Result) -> None:
+        """Learn what came of parameters, proposed or not."""
+
+
+def _anything(task: Task) -> str | None:
+    return None
+
+
+def only_one_objective(task: Task) -> str | None:
+    """Return why a method with one objective cannot solve the task."""
+    return None if task.n_objectives == 1 else "it has one objective only"
+
+
+def only_categorical(task: Task) -> str | None:
+    """Return why a method without numbers and conditions cannot solve the task."""
+    if task.is_categorical and task.n_objectives == 1:
+        return None
+    return "it takes unordered choices and one objective only"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method, and what it can do.
+
+    Args:
+        description: One line for people.
+        start: Makes a solver of a task and a seed.
+        why_not: Why it cannot solve a task; None where it can.
+        package: What must be installed, by the name it is imported as.
+        extra: How to install it, where ``pip install`` and that name will not do.
+        takes_first_points: Whether it learns from points it has not asked for. One that does
+            not begins by itself, without the first points of the others.
+        n_workers: How many evaluations are under way at once.
+    """
+
+    description: str
+    start: Callable[[Task, int], Solver]
+    why_not: Callable[[Task], str | None] = _anything
+    package: str = "optuna"
+    extra: str = ""
+    takes_first_points: bool = True
+    n_workers: int = 1
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its package is there."""
+        return find_spec(self.package) is not None
+
+    @property
+    def how_to_install(self) -> str:
+        """How to get its package, in a sentence."""
+        return f"it needs {self.package}: {self.extra or 'pip install ' + self.package}"
+
+
+# ------------------------------------------------------------------ samplers of Optuna
+def distribution_of(parameter: Parameter) -> BaseDistribution:
+    """Return a parameter in Optuna's words."""
+    if isinstance(parameter, Choice):
+        return CategoricalDistribution(parameter.choices)
+    if parameter.integer:
+        return IntDistribution(int(parameter.low), int(parameter.high), log=parameter.log)
+    return FloatDistribution(parameter.low, parameter.high, log=parameter.log)
+
+
+class OptunaSolver:
+    """A study, asked parameter by parameter as an objective would.
+
+    Args:
+        task: The task.
+        sampler: Its sampler.
+    """
+
+    def __init__(self, task: Task, sampler: BaseSampler) -> None:
+        self._task = task
+        self._distributions = {p.name: distribution_of(p) for p in task.parameters}
+        directions = [StudyDirection.MINIMIZE] * task.n_objectives
+        self._study = optuna.create_study(directions=directions, sampler=sampler)
+        self._asked: list[tuple[Params, optuna.Trial]] = []  # and not yet told
+
+    def ask(self) -> Params:
+        """Return the parameters of a new trial."""
+        trial = self._study.ask()
+
+        def suggest(parameter: Parameter) -> Any:
+            return trial._suggest(parameter.name, self._distributions[parameter.name])
+
+        params = active_parameters(self._task, suggest)
+        self._asked.append((params, trial))
+        return params
+
+    def tell(self, params: Params, result: Result) -> None:
+        """Finish the trial that was asked for, or add a finished one."""
+        trial = next((trial for asked, trial in self._asked if asked is params), None)
+        if trial is not None:
+            self._asked = [(asked, other) for asked, other in self._asked if other is not trial]
+            for i, constraint in enumerate(result.constraints):
+                trial.set_constraint(f"c{i}", constraint)
+            self._study.tell(trial, result.values)
+            return
+        if result.constraints:
+            # Constraints go with a trial that is running, so one is made to order.
+            self._study.enqueue_trial(params)
+            self.tell(self.ask(), result)
+            return
+        distributions = {name: self._distributions[name] for name in params}
+        self._study.add_trial(
+            optuna.trial.create_trial(
+                params=params, distributions=distributions, values=list(result.values)
+            )
+        )
+
+
+def from_optuna(
+    description: str,
+    make: Callable[..., BaseSampler],
+    why_not: Callable[[Task], str | None] = _anything,
+    **arguments: Any,
+) -> Method:
+    """Return a method of the function that makes a sampler of ``seed`` and other arguments."""
+
+    def start(task: Task, seed: int) -> Solver:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            return OptunaSolver(task, make(seed=seed, **arguments))
+
+    return Method(description, start, why_not)
+
+
+# ------------------------------------------------- kernels and structures of the paper
+def _paper(description: str, **arguments: Any) -> Method:
+    """Return a kernel or structure of the paper under the fixed search: GA and trust region."""
+    return from_optuna(
+        description,
+        HeatSampler,
+        only_categorical,
+        deterministic_objective=True,
+        **arguments,
+    )
+
+
+def _interchangeable(description: str, how: Any) -> Method:
+    """Return the heat kernel for variables that can all change places."""
+
+    def start(task: Task, seed: int) -> Solver:
+        names = [parameter.name for parameter in task.parameters]
+        structure = PermutationInvariant(names, how)
+        return OptunaSolver(
+            task, HeatSampler(seed=seed, deterministic_objective=True, structure=structure)
+        )
+
+    return Method(description, start, only_categorical)
+
+
+HEAT_AND_HAMMING = {
+    "heat": _paper("heat kernel on the Hamming graph, a rate for each variable"),
+    "casmopolitan": _paper("CASMOPOLITAN's kernel", kernel="casmopolitan"),
+    "combo": _paper("COMBO's kernel", kernel="combo"),
+    "one-hot-rbf": _paper(
+        "RBF after one-hot encoding, the paper's pipeline", kernel="one-hot-rbf"
+    ),
+    "matern": _paper("Matérn-5/2 after one-hot encoding: Bounce's kernel", kernel="matern"),
+    "rational-quadratic": _paper(
+        "rational quadratic after one-hot encoding", kernel="rational-quadratic"
+    ),
+    "graph-matern": _paper("graph Matérn kernel", kernel="graph-matern"),
+}
+OTHER_KERNELS = {
+    "hed": _paper("BODi's Hamming embedding by a dictionary", kernel="hed"),
+    "ssk": _paper("BOSS's subsequence string kernel", kernel="ssk"),
+    "cocabo": _paper(
+        "CoCaBO's kernel: the sum of a kernel for each variable",
+        structure=Additive(remainder=False),
+    ),
+    "rducb": _paper("RDUCB's random trees of pairs", structure=RandomDecomposition()),
+}
+STRUCTURES = {
+    "sort": _interchangeable("heat kernel after sorting", "sort"),
+    "padded-sort": _interchangeable("heat kernel after padded sorting", "padded-sort"),
+    "additive": _paper("sum of effects, with a remainder", structure=Additive()),
+    "interactions-2": _paper("orders of interaction up to 2", structure=InteractionOrders(2)),
+    "auto": _paper("product, sum or interactions: the evidence chooses", structure="auto"),
+}
+
+PEERS = {
+    "Random": from_optuna("Optuna's RandomSampler", RandomSampler),
+    "TPE": from_optuna("Optuna's TPESampler as it comes", TPESampler),
+    "TPE-univariate": from_optuna(
+        "Optuna's TPESampler with multivariate=False, its default before Optuna 5",
+        partial(TPESampler, multivariate=False),
+    ),
+    "NSGA-II": from_optuna(
+        "Optuna's NSGAIISampler",
+        NSGAIISampler,
+        lambda task: None if task.n_objectives > 1 else "it is for several objectives",
+    ),
+    "GPSampler": from_optuna(
+        "Optuna's GPSampler as it comes", partial(GPSampler, warn_independent_sampling=False)
+    ),
+}
+
+
+def _four_at_once(name: str, method: Method) -> Method:
+    return replace(method, description=f"{name}, four evaluations at once", n_workers=4)
+
+
+AT_ONCE = {
+    "HeatSampler": from_optuna("our sampler", HeatSampler),
+    "GPSampler": PEERS["GPSampler"],
+}
+
+METHODS: dict[str, Method] = {
+    "HeatSampler": from_optuna("our sampler as it comes", HeatSampler),
+    "HeatSampler-deterministic": from_optuna(
+        "our sampler, told that the objective is deterministic",
+        HeatSampler,
+        deterministic_objective=True,
+    ),
+    **HEAT_AND_HAMMING,
+    **OTHER_KERNELS,
+    **STRUCTURES,
+    **PEERS,
+    **{f"{name}-4-workers": _four_at_once(name, method) for name, method in AT_ONCE.items()},
+    "CatCMAwM": Method(
+        "cmaes: CatCMA with margin as it comes, which begins by itself",
+        CatCmaSolver,
+        one_objective_without_conditions,
+        package="cmaes",
+        extra="pip install 'heat-plugins[peers]'",
+        takes_first_points=False,
+    ),
+    "SMAC3": Method(
+        "SMAC3: facade for hyperparameters, told that the objective is deterministic",
+        SmacSolver,
+        only_one_objective,
+        package="smac",
+        extra="pip install 'heat-plugins[peers]'",
+    ),
+    "Ax-heat": Method(
+        "Ax with our strategy as it comes, told that results are without noise",
+        start_heat,
+        one_objective_without_conditions,
+        package="ax",
+        extra="pip install 'heat-plugins[ax]'",
+    ),
+    "Ax-default": Method(
+        "Ax: what its Client chooses by itself, told that results are without noise",
+        start_default,
+        one_objective_without_conditions,
+        package="ax",
+        extra="pip install 'heat-plugins[ax]'",
+    ),
+    "Ax-mixed": Method(
+        "Ax: its generator BO_MIXED, told that results are without noise",
+        start_mixed,
+        one_objective_without_conditions,
+        package="ax",
+        extra="pip install 'heat-plugins[ax]'",
+    ),
+    "HEBO": Method(
+        "HEBO as it comes",
+        HeboSolver,
+        one_objective_without_conditions,
+        package="hebo",
+        extra="make peers",
+    ),
+    "HEBO-adam": Method(
+        "HEBO whose model is fitted by Adam: as it comes the fit fails with many choices",
+        partial(HeboSolver, optimizer="adam"),
+        one_objective_without_conditions,
+        package="hebo",
+        extra="make peers",
+    ),
+}

@@ -1,0 +1,143 @@
+"""Problems x methods x seeds, in several processes, each study noted as it ends."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import math
+import multiprocessing
+import time
+import warnings
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import optuna
+
+from heat_plugins.benchmarks import raw_lines
+from heat_plugins.benchmarks.methods import Method, Solver
+from heat_plugins.benchmarks.raw_lines import StudyLine
+from heat_plugins.benchmarks.tasks import Params, Result, Task, first_points
+
+__all__ = ["Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
+
+N_FIRST = 20
+
+
+class Job(NamedTuple):
+    """A study to be run."""
+
+    problem: str
+    method: str
+    seed: int
+    n_trials: int
+    n_first: int = N_FIRST
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells this study from the others."""
+        return self.problem, self.method, self.seed
+
+
+def run_study(task: Task, method: Method, job: Job) -> StudyLine:
+    """Run one study and return what happened.
+
+    Where several workers are busy at once, each new suggestion is made while the others are
+    under way, and the oldest ends first.
+    """
+    solver = method.start(task, job.seed)
+    given = first_points(task, job.n_first, job.seed) if method.takes_first_points else []
+    under_way: deque[Params] = deque()
+    results: list[Result] = []
+    scores: list[float] = []
+    seconds: list[float] = []
+    points = set()
+
+    def finish_oldest() -> None:
+        params = under_way.popleft()
+        result = task.evaluate(params)
+        start = _cpu_seconds(solver)
+        solver.tell(params, result)
+        seconds[-1] += _cpu_seconds(solver) - start
+        results.append(result)
+        scores.append(_score(task, results, scores))
+
+    for i in range(job.n_trials):
+        start = _cpu_seconds(solver)
+        params = given[i] if i < len(given) else solver.ask()
+        seconds.append(_cpu_seconds(solver) - start)
+        points.add(tuple(sorted(params.items())))
+        under_way.append(params)
+        if i < len(given) or len(under_way) == method.n_workers:
+            finish_oldest()
+    while under_way:
+        finish_oldest()
+    return StudyLine(
+        problem=task.name,
+        method=job.method,
+        seed=job.seed,
+        n_first=len(given),
+        scores=[float(f"{score:.10g}") for score in scores],
+        seconds=[round(spent, 5) for spent in seconds],
+        n_repeats=job.n_trials - len(points),
+        versions=raw_lines.versions(),
+        machine=raw_lines.machine(),
+        finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _cpu_seconds(solver: Solver) -> float:
+    """Return the CPU seconds spent so far, those of a process of the solver's own included."""
+    return time.process_time() + float(getattr(solver, "extra_seconds", 0.0))
+
+
+def _score(task: Task, results: Sequence[Result], before: Sequence[float]) -> float:
+    """Return what the results are worth, given what all but the last were."""
+    if task.n_objectives > 1:
+        return task.score(results)
+    score = task.score(results[-1:])  # of one objective the last result says it all
+    return min(score, before[-1]) if before else score
+
+
+def run_jobs(jobs: Sequence[Job], path: Path, n_processes: int = 1) -> Iterator[StudyLine]:
+    """Run studies in processes of their own; yield each when it has ended and been noted.
+
+    The process that ran a study appends it to the file: it is kept even where whoever waits
+    for it has been killed.
+    """
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(n_processes, initializer=_quiet) as pool:
+        yield from pool.imap_unordered(partial(_study, path), jobs)
+
+
+def to_do(jobs: Sequence[Job], done: Mapping[tuple[str, str, int], StudyLine]) -> list[Job]:
+    """Return the studies that have not been run, or only with fewer evaluations."""
+    return [job for job in jobs if job.key not in done or done[job.key].n_trials < job.n_trials]
+
+
+def expected_seconds(job: Job, lines: Iterable[StudyLine]) -> float:
+    """Return how long a study may take, judged by those of the same method."""
+    alike = [line for line in lines if line.method == job.method]
+    alike = [line for line in alike if line.problem == job.problem] or alike
+    if not alike:
+        return math.nan
+    # The cost of a suggestion grows with the history, about in proportion.
+    costs = [sum(line.seconds) * (job.n_trials / line.n_trials) ** 2 for line in alike]
+    return float(np.mean(costs))
+
+
+def _quiet() -> None:
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def _study(path: Path, job: Job) -> StudyLine:
+    from heat_plugins.benchmarks.catalogue import METHODS, task_named
+
+    line = run_study(task_named(job.problem), METHODS[job.method], job)
+    raw_lines.append(path, line)
+    return line
