@@ -1,0 +1,433 @@
+"""Figures of studies, as the paper draws them: PNG to look at, HTML to move around in.
+
+A method has the same colour in every figure.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heat_plugins._extras import require
+from heat_plugins.benchmarks.markdown import multiple_text
+from heat_plugins.benchmarks.statistics import Results, time_after
+from heat_plugins.space import Array
+
+__all__ = ["Curve", "bars", "curve", "curves", "curves_html", "curves_over_time"]
+
+Grid = Sequence[Sequence[str]]  # names of problems, rows of panels; empty for no panel
+
+# Methods that share a figure differ in colour; those that never do may be alike.
+COLOURS = {
+    "HeatSampler": "#c1121f",
+    "HeatSampler-deterministic": "#f28482",
+    # Kernels under the same search
+    "heat": "#c1121f",
+    "casmopolitan": "#1f77b4",
+    "combo": "#17a2a2",
+    "one-hot-rbf": "#6a4c93",
+    "matern": "#2a9d4a",
+    "rational-quadratic": "#e08e0b",
+    "graph-matern": "#8d5a2b",
+    "hed": "#e0349c",
+    "ssk": "#111111",
+    "cocabo": "#707070",
+    "rducb": "#3d5afe",
+    # Structures
+    "sort": "#1f77b4",
+    "padded-sort": "#2a9d4a",
+    "additive": "#2a9d4a",
+    "interactions-2": "#e08e0b",
+    "auto": "#6a4c93",
+    # Peers
+    "Random": "#9e9e9e",
+    "TPE": "#1f77b4",
+    "TPE-univariate": "#74b3e6",
+    "TPE-multivariate": "#74b3e6",
+    "NSGA-II": "#8d5a2b",
+    "GPSampler": "#2a9d4a",
+    "CatCMAwM": "#e08e0b",
+    "SMAC3": "#6a4c93",
+    "HEBO": "#e0349c",
+    "Ax-default": "#111111",
+    "Ax-mixed": "#17a2a2",
+}
+OTHER_COLOURS = ("#5f0f40", "#386641", "#bc6c25", "#0f4c5c", "#9a031e", "#7b9e00")
+EMPHASISED = ("HeatSampler", "heat")
+
+PANEL_WIDTH, PANEL_HEIGHT, DPI = 3.4, 2.2, 105  # inches, and dots an inch
+N_SHADES = 100  # colours of a PNG besides those of the lines
+STYLE = {
+    "font.size": 8.5,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+}
+
+
+def colour_of(method: str) -> str:
+    """Return a method's colour; one that has none of its own always gets the same."""
+    spare = OTHER_COLOURS[zlib.crc32(method.encode()) % len(OTHER_COLOURS)]
+    return COLOURS.get(method, spare)
+
+
+# ---------------------------------------------------------------------------------- curves
+class Curve(NamedTuple):
+    """The mean score of a method.
+
+    Args:
+        x: (n,) evaluations, or seconds.
+        mean: (n,) mean score; no number where it is infinite.
+        error: (n,) standard error; 0 for one seed.
+    """
+
+    x: Array
+    mean: Array
+    error: Array
+
+
+def curve(
+    results: Results, problem: str, method: str, objective_seconds: float | None = None
+) -> Curve | None:
+    """Return the best value so far from the first points on, mean over seeds.
+
+    Studies that are shorter than half of the others are left out, so that no curve jumps where
+    one ends.
+
+    Args:
+        results: All studies.
+        problem: The problem.
+        method: The method.
+        objective_seconds: What an evaluation takes, for a curve over seconds; None for one over
+            evaluations.
+    """
+    n, start = results.length(problem, method), max(results.n_first(problem), 1)
+    if objective_seconds is not None:
+        start += 1  # no suggestion before, and nothing to be seen on a logarithmic scale
+    studies = [s for s in results.studies(problem, method).values() if s.n_trials >= n]
+    if not studies or n < start:
+        return None
+    scores = np.array([line.scores[start - 1 : n] for line in studies])
+    scores[:, ~np.isfinite(scores).all(axis=0)] = np.nan
+    if objective_seconds is None:
+        x = np.arange(start, n + 1, dtype=float)
+    else:
+        times = [time_after(line, objective_seconds)[start - 1 : n] for line in studies]
+        x = np.mean(times, axis=0)
+    error = np.zeros(scores.shape[1])
+    if len(studies) > 1:
+        error = scores.std(axis=0, ddof=1) / np.sqrt(len(studies))
+    return Curve(x, scores.mean(axis=0), error)
+
+
+def curves(
+    results: Results, grid: Grid, methods: Sequence[str], path: Path, dotted: Sequence[str] = ()
+) -> bool:
+    """Draw the best value over evaluations, a panel a problem.
+
+    Args:
+        results: All studies.
+        grid: Problems; those of a row have one scale.
+        methods: Methods to draw, in the order of the legend.
+        path: Where the PNG goes.
+        dotted: Methods with dotted lines.
+
+    Returns:
+        Whether there was anything to draw.
+    """
+    found = _curves_of(results, grid, methods)
+    if not found:
+        return False
+    figure_module = require("matplotlib.figure", extra="plot")
+    rows, columns = len(grid), max(map(len, grid))
+    with require("matplotlib", extra="plot").rc_context(STYLE):
+        figure = figure_module.Figure(
+            figsize=(PANEL_WIDTH * columns, PANEL_HEIGHT * rows + 0.5), layout="constrained"
+        )
+        panels = figure.subplots(rows, columns, squeeze=False)
+        for i, j in np.ndindex(rows, columns):
+            panel, problem = panels[i, j], grid[i][j] if j < len(grid[i]) else ""
+            if problem not in found:
+                panel.set_axis_off()
+                continue
+            for method, one in found[problem].items():
+                _draw(panel, one, method, dotted)
+            _finish(panel, results, problem)
+            if i == rows - 1 or not _has_panel(grid, found, i + 1, j):
+                panel.set_xlabel("evaluations")
+        for i, row in enumerate(grid):
+            _same_scale([panels[i, j] for j, name in enumerate(row) if name in found], row)
+        _legend(figure, found, methods, dotted)
+        figure.supylabel("best value so far", fontsize=STYLE["font.size"])
+        _save(figure, path)
+    return True
+
+
+def curves_over_time(
+    results: Results,
+    problems: Sequence[str],
+    methods: Sequence[str],
+    objective_seconds: Sequence[float],
+    path: Path,
+) -> bool:
+    """Draw the best value over time, a row a problem, a column a duration of an evaluation.
+
+    Args:
+        results: All studies.
+        problems: The problems.
+        methods: The methods; dashed lines mark when the first has ended.
+        objective_seconds: What an evaluation takes.
+        path: Where the PNG goes.
+
+    Returns:
+        Whether there was anything to draw.
+    """
+    by_duration = {s: _curves_of(results, [problems], methods, s) for s in objective_seconds}
+    shown = [problem for problem in problems if problem in by_duration[objective_seconds[0]]]
+    if not shown:
+        return False
+    figure_module = require("matplotlib.figure", extra="plot")
+    with require("matplotlib", extra="plot").rc_context(STYLE):
+        figure = figure_module.Figure(
+            figsize=(PANEL_WIDTH * len(objective_seconds), PANEL_HEIGHT * len(shown) + 0.5),
+            layout="constrained",
+        )
+        panels = figure.subplots(len(shown), len(objective_seconds), squeeze=False)
+        for (i, problem), (j, duration) in _product(shown, objective_seconds):
+            panel, of_problem = panels[i, j], by_duration[duration][problem]
+            for method, one in of_problem.items():
+                _draw(panel, one, method, ())
+            if methods[0] in of_problem:
+                panel.axvline(of_problem[methods[0]].x[-1], color="#888888", lw=0.8, ls="--")
+            panel.set_xscale("log")
+            ends = [one.x[[0, -1]] for one in of_problem.values()]
+            _plain_numbers(panel.xaxis, np.max(ends) / np.min(ends))
+            _finish(panel, results, problem, f", {duration:g} s an evaluation")
+            if i == len(shown) - 1:
+                panel.set_xlabel("seconds")
+        _legend(figure, by_duration[objective_seconds[0]], methods, ())
+        figure.supylabel("best value so far", fontsize=STYLE["font.size"])
+        _save(figure, path)
+    return True
+
+
+def bars(values: Mapping[str, float], notes: Mapping[str, str], label: str, path: Path) -> bool:
+    """Draw a bar a method on a logarithmic scale, in the order in which they come.
+
+    Args:
+        values: The lengths of the bars, all positive.
+        notes: What is written behind some of them besides the value.
+        label: What the values are.
+        path: Where the PNG goes.
+
+    Returns:
+        Whether there was anything to draw.
+    """
+    if not values:
+        return False
+    figure_module = require("matplotlib.figure", extra="plot")
+    with require("matplotlib", extra="plot").rc_context(STYLE):
+        figure = figure_module.Figure(
+            figsize=(6.5, 0.26 * len(values) + 0.8), layout="constrained"
+        )
+        panel = figure.subplots()
+        names = [*values]
+        low = 0.5 * min(values.values())
+        heights = [value - low for value in values.values()]
+        panel.barh(names, heights, left=low, color=[colour_of(name) for name in names], height=0.7)
+        panel.set_xscale("log")
+        _plain_numbers(panel.xaxis, max(values.values()) / low)
+        panel.set_xlim(low, 5.0 * max(values.values()))
+        panel.margins(y=0.01)
+        panel.invert_yaxis()
+        panel.grid(axis="y", visible=False)
+        panel.set_axisbelow(True)
+        panel.set_xlabel(label)
+        for name, value in values.items():
+            text = f" {multiple_text(value)}{notes.get(name, '')}"
+            panel.text(value, name, text, va="center", fontsize=8)
+        _save(figure, path)
+    return True
+
+
+def _product(rows: Sequence[str], columns: Sequence[float]) -> list[Any]:
+    return [(row, column) for row in enumerate(rows) for column in enumerate(columns)]
+
+
+def _curves_of(
+    results: Results,
+    grid: Grid,
+    methods: Sequence[str],
+    objective_seconds: float | None = None,
+) -> dict[str, dict[str, Curve]]:
+    """Return the curves of each problem that has any."""
+    found: dict[str, dict[str, Curve]] = {}
+    for problem in (name for row in grid for name in row if name):
+        for method in methods:
+            one = curve(results, problem, method, objective_seconds)
+            if one is not None and np.isfinite(one.mean).any():
+                found.setdefault(problem, {})[method] = one
+    return found
+
+
+def _has_panel(grid: Grid, found: Mapping[str, object], i: int, j: int) -> bool:
+    return j < len(grid[i]) and grid[i][j] in found
+
+
+def _draw(panel: Any, one: Curve, method: str, dotted: Sequence[str]) -> None:
+    style = _line_style(method, dotted)
+    panel.plot(one.x, one.mean, **style)
+    panel.fill_between(
+        one.x,
+        one.mean - one.error,
+        one.mean + one.error,
+        color=style["color"],
+        alpha=0.15,
+        lw=0,
+        zorder=1,
+    )
+
+
+def _line_style(method: str, dotted: Sequence[str]) -> dict[str, Any]:
+    is_emphasised = method in EMPHASISED
+    return {
+        "color": colour_of(method),
+        "lw": 2.0 if is_emphasised else 1.2,
+        "ls": (0, (1.2, 1.2)) if method in dotted else "-",
+        "zorder": 3 if is_emphasised else 2,
+    }
+
+
+def _plain_numbers(axis: Any, ratio: float) -> None:
+    """Label a logarithmic axis with numbers instead of powers, and not too many of them."""
+    ticker = require("matplotlib.ticker", extra="plot")
+    steps = (1.0, 2.0, 5.0) if ratio < 200.0 else (1.0,)
+    axis.set_major_locator(ticker.LogLocator(subs=steps))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(ticker.NullLocator())
+
+
+def _finish(panel: Any, results: Results, problem: str, more: str = "") -> None:
+    """Write the title, and draw the best known value where the scale has room for it."""
+    panel.set_title(problem + more)
+    panel.margins(x=0.01)
+    low, high = panel.get_ylim()
+    best, room = results.facts(problem).best_known, 0.15 * (high - low)
+    if best is not None and low - room <= best <= high + room:
+        panel.axhline(best, color="#444444", lw=0.7, ls=(0, (6, 3)), zorder=1)
+
+
+def _same_scale(panels: Sequence[Any], problems: Sequence[str]) -> None:
+    """Let the variants of one problem have the same scale, so that they can be compared."""
+    bases = {_base(problem) for problem in problems if problem}
+    if len(panels) < 2 or len(bases) > 1:
+        return
+    limits = [panel.get_ylim() for panel in panels]
+    for panel in panels:
+        panel.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _base(problem: str) -> str:
+    return problem.removesuffix("-relocated").removesuffix("-relabelled")
+
+
+def _legend(
+    figure: Any,
+    found: Mapping[str, Mapping[str, Curve]],
+    methods: Sequence[str],
+    dotted: Sequence[str],
+) -> None:
+    lines = require("matplotlib.lines", extra="plot")
+    shown = [m for m in methods if any(m in of_problem for of_problem in found.values())]
+    handles = [lines.Line2D([], [], label=m, **_line_style(m, dotted)) for m in shown]
+    columns = max(2, int(figure.get_figwidth() / 1.55))
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
+
+
+def _save(figure: Any, path: Path) -> None:
+    """Write a PNG of few colours: a third of the size, and the same whenever it is made."""
+    image_module = require("PIL.Image", extra="plot")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI)
+    with image_module.open(buffer) as image:
+        exact = image.convert("RGB")
+    # Thin lines have few pixels: left to itself, the choice of colours would drop theirs.
+    own = [int(colour[i : i + 2], 16) for colour in COLOURS.values() for i in (1, 3, 5)]
+    shades = exact.quantize(colors=N_SHADES, dither=image_module.Dither.NONE).getpalette()
+    palette = np.array([255, 255, 255, 0, 0, 0, *own, *shades[: 3 * N_SHADES]]).reshape(-1, 3)
+    # Pillow's own choice of the nearest colour is not exact: white would not stay white.
+    pixels = np.asarray(exact).reshape(-1, 3).astype(int) @ [1 << 16, 1 << 8, 1]
+    colours, which = np.unique(pixels, return_inverse=True)
+    parts = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], axis=1)
+    distances = np.square(parts[:, None, :] - palette).sum(axis=2)
+    codes = distances.argmin(axis=1)[which].astype(np.uint8)
+    few = image_module.fromarray(codes.reshape(exact.height, exact.width))
+    few.putpalette(palette.reshape(-1).tolist())
+    few.save(path, format="PNG", optimize=True)
+
+
+# ------------------------------------------------------------------------------------ HTML
+def curves_html(
+    results: Results, grid: Grid, methods: Sequence[str], path: Path, dotted: Sequence[str] = ()
+) -> bool:
+    """Write the same as ``curves`` as a page to zoom and point at.
+
+    The program that draws it is put beside the page once, so that no page needs the network.
+    """
+    found = _curves_of(results, grid, methods)
+    if not found:
+        return False
+    objects = require("plotly.graph_objects", extra="plot")
+    subplots = require("plotly.subplots", extra="plot")
+    rows, columns = len(grid), max(map(len, grid))
+    names = [name for row in grid for name in [*row, *[""] * (columns - len(row))]]
+    figure = subplots.make_subplots(
+        rows, columns, subplot_titles=[n if n in found else "" for n in names]
+    )
+    explained: set[str] = set()
+    for index, problem in enumerate(names):
+        for method, one in found.get(problem, {}).items():
+            place = {"row": index // columns + 1, "col": index % columns + 1}
+            for trace in _traces(objects, one, method, dotted, method not in explained):
+                figure.add_trace(trace, **place)
+            explained.add(method)
+    figure.update_layout(
+        height=60 + 300 * rows, width=480 * columns, template="plotly_white", hovermode="closest"
+    )
+    figure.update_xaxes(title_text="evaluations")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.write_html(path, include_plotlyjs="directory", div_id=path.stem)
+    return True
+
+
+def _traces(
+    objects: Any, one: Curve, method: str, dotted: Sequence[str], is_first: bool
+) -> list[Any]:
+    colour = colour_of(method)
+    line = {"color": colour, "dash": "dot" if method in dotted else "solid"}
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    outline = np.concatenate([one.mean + one.error, (one.mean - one.error)[::-1]])
+    band = objects.Scatter(
+        x=np.concatenate([one.x, one.x[::-1]]),
+        y=outline,
+        fill="toself",
+        fillcolor=f"rgba({red},{green},{blue},0.12)",
+        line={"width": 0},
+        hoverinfo="skip",
+        legendgroup=method,
+        showlegend=False,
+    )
+    mean = objects.Scatter(
+        x=one.x, y=one.mean, name=method, line=line, legendgroup=method, showlegend=is_first
+    )
+    return [band, mean]

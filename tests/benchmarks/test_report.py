@@ -1,0 +1,487 @@
+"""Pages and figures of made-up studies, and the rules that give verdicts on claims."""
+
+import json
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from heat_plugins.benchmarks import claims, figures, report
+from heat_plugins.benchmarks.claims import (
+    CONTRADICTED,
+    NOT_MEASURED,
+    REPRODUCED,
+    UNDECIDED,
+    Case,
+    all_claims,
+    verdict_everywhere,
+    verdict_mostly,
+)
+from heat_plugins.benchmarks.markdown import (
+    marked,
+    mean_text,
+    multiple_text,
+    number,
+    p_text,
+    seconds_text,
+)
+from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING
+from heat_plugins.benchmarks.raw_lines import StudyLine
+from heat_plugins.benchmarks.statistics import Estimate, Facts, Results
+from heat_plugins.benchmarks.time_tables import equal_time_table, ratios, seconds_table
+
+image_module = pytest.importorskip("PIL.Image")
+pytest.importorskip("matplotlib")
+
+N_FIRST = 5
+
+
+def study(problem, method, seed, end, n=60, seconds=0.1, n_first=N_FIRST, start=10.0):
+    """Return a study that goes from its first points to its end in even steps."""
+    descent = np.linspace(start, end, n - N_FIRST + 1)[1:]
+    return StudyLine(
+        problem=problem,
+        method=method,
+        seed=seed,
+        n_first=n_first,
+        scores=[start] * N_FIRST + [float(f"{score:.8g}") for score in descent],
+        seconds=[0.0] * N_FIRST + [seconds] * (n - N_FIRST),
+        n_repeats=seed,
+        versions={"optuna": "5.0.0"},
+        machine="a machine",
+        finished=f"2026-01-{1 + seed:02d}T00:00:00+00:00",
+    )
+
+
+def studies(problem, ends, n_seeds=10, spread=0.01, **arguments):
+    """Return studies of several methods with a little noise, different for each seed."""
+    rng = np.random.default_rng(0)
+    return [
+        study(problem, method, seed, end + spread * rng.random(), **arguments)
+        for method, end in ends.items()
+        for seed in range(n_seeds)
+    ]
+
+
+def written(lines, path):
+    text = "".join(json.dumps(asdict(line)) + "\n" for line in lines)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def results_of(lines, facts=None):
+    return Results(lines, facts or {})
+
+
+def rows_of(text):
+    """Return the cells of the rows of a table, by the first of them."""
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    return {cells[0]: cells for cells in lines}
+
+
+# -------------------------------------------------------------------------- numbers as text
+@pytest.mark.parametrize(
+    ("mean", "error", "text"),
+    [
+        (12.0703, 0.0321, "12.070 ± 0.032"),
+        (3181.0, 178.0, "3180 ± 180"),
+        (0.5, 0.0996, "0.50 ± 0.10"),
+        (0.5, 0.00996, "0.500 ± 0.010"),
+        (-0.0001, 0.5, "0.00 ± 0.50"),
+        (-195.65337, 0.0, "-195.653 ± 0"),
+        (12.34567, None, "12.346"),
+        (1.0, 3e-9, "1 ± 3.0e-09"),
+        (math.inf, None, "∞"),
+        (-math.inf, None, "-∞"),
+        (math.nan, None, "-"),
+    ],
+)
+def test_digits_follow_the_standard_error(mean, error, text):
+    assert mean_text(mean, error) == text
+
+
+def test_other_numbers():
+    assert [seconds_text(s) for s in (None, 0.0, 0.03312, 1.26, 151.2)] == [
+        "",
+        "0",
+        "0.033",
+        "1.3",
+        "151",
+    ]
+    assert [p_text(p) for p in (None, 0.0001, 0.0123, 0.5, 1.0)] == [
+        "-",
+        "<0.001",
+        "0.012",
+        "0.50",
+        "1.00",
+    ]
+    assert [multiple_text(r) for r in (0.388, 0.9996, 1.0, 9.96, 66.6)] == [
+        "0.39",
+        "1.0",
+        "1.0",
+        "10",
+        "67",
+    ]
+    assert number(-0.0) == "0"
+
+
+def test_the_best_is_bold_and_the_equally_good_is_marked():
+    losses = {
+        "a": Estimate(1.0, 0.1, 5),
+        "b": Estimate(1.05, 0.1, 5),
+        "c": Estimate(2.0, 0.1, 5),
+        "d": Estimate(math.inf, None, 5, 1),
+    }
+    texts = dict.fromkeys(losses, "x")
+    assert marked(losses, texts) == {"a": "**x**", "b": "x ≈", "c": "x", "d": "x"}
+    assert marked({"d": losses["d"]}, {"d": "x"}) == {"d": "x"}
+
+
+# ---------------------------------------------------------------------------------- tables
+def test_table_of_a_problem():
+    lines = [
+        *studies("p", {"HeatSampler": 1.0, "TPE": 3.0}, n=200),
+        study("p", "Slow", 0, 2.0, n=100, seconds=2.0),
+    ]
+    facts = Facts("a problem", best_known=0.0, target=5.0)
+    text = report.problem_table(results_of(lines, {"p": facts}), "p")
+    rows = rows_of(text)
+    assert rows["method"][3:7] == ["after 50", "after 100", "after 200", "evaluations to 5"]
+    ours, slow = rows["HeatSampler"], rows["Slow"]
+    assert ours[1:3] == ["10", "200"]
+    assert ours[5].startswith("**1.00")
+    assert ours[6].endswith("(10 of 10)")
+    assert ours[7:] == ["0.1", "4.5"]
+    assert slow[1:3] == ["1", "100"]
+    assert slow[4] == "**2**"
+    assert slow[5] == ""
+    assert slow[7] == "2"
+
+
+def test_unreached_target_and_large_scores():
+    lines = [study("p", "m", seed, end, start=0.1) for seed, end in enumerate([0.9, 0.4, 0.3])]
+    facts = Facts(larger_is_better=True, target=0.8)
+    rows = rows_of(report.problem_table(results_of(lines, {"p": facts}), "p"))
+    assert rows["m"][6] == "∞ (1 of 3)"
+    assert rows["m"][3].startswith("**0.4")
+
+
+def test_seeds_that_found_nothing_are_counted():
+    lines = studies("p", {"m": 1.0}, n_seeds=3)
+    nothing = study("p", "m", 3, 1.0)
+    lines.append(StudyLine(**{**asdict(nothing), "scores": [math.inf] * 60}))
+    text = report.problem_table(results_of(lines, {"p": Facts()}), "p")
+    assert "∞ (1 of 4 found nothing)" in text
+
+
+def test_main_table_says_where_we_lose():
+    lines = [
+        *studies("p-relocated", {"HeatSampler": 1.0, "TPE": 3.0, "Random": 9.0}, n=200),
+        *studies("q-relocated", {"HeatSampler": 4.0, "TPE": 3.0, "Random": 9.0}, n=200),
+        *studies("r-relocated", {"HeatSampler": 1.0, "TPE": 1.0}, spread=0.0, n=200),
+        *studies("p-relocated", {"Slow": 2.0}, n_seeds=2, n=100),
+    ]
+    results = results_of(lines)
+    evaluations = report.full_lengths(results, results.problems)
+    main = report.main_table(results, evaluations)
+    rows = rows_of(main.text)
+    assert rows["problem"][3:] == ["HeatSampler", "Random", "TPE", "HeatSampler is"]
+    assert [row[-1] for name, row in rows.items() if name.startswith("[")] == [
+        "best",
+        "behind TPE",
+        "best",
+    ]
+    assert rows["average rank (2 problems)"][3:6] == ["**1.50**", "3.00", "**1.50**"]
+    assert rows["best or as good"][3:6] == ["2 of 3", "0 of 2", "2 of 3"]
+    assert main.few == []
+    assert len(main.lost) == 1
+    assert "`HeatSampler` is behind by 1.00" in main.lost[0]
+    assert "on 10 common seeds (p 0.002)" in main.lost[0]
+
+
+def test_few_seeds_are_named(tmp_path):
+    lines = studies("p-relocated", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=4)
+    report.write([written(lines, tmp_path / "a.jsonl")], tmp_path / "out", figures=False)
+    page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "no test is made: p-relocated." in page
+
+
+def test_short_studies_go_into_the_second_table(tmp_path):
+    lines = [
+        *studies("p-relocated", {"HeatSampler": 1.0, "TPE": 3.0}, n=200),
+        *studies("p-relocated", {"Slow": 2.0}, n_seeds=2, n=100),
+    ]
+    report.write([written(lines, tmp_path / "a.jsonl")], tmp_path / "out", figures=False)
+    first, second = (tmp_path / "out" / "README.md").read_text().split("### After 100")
+    assert "Slow" not in first
+    header = next(line for line in second.splitlines() if line.startswith("| problem"))
+    assert "| Slow |" in header
+    assert "(2)" in second
+
+
+def test_duels_correct_for_the_number_of_problems():
+    lines = [
+        *studies("p", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=6),
+        *studies("q", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=6),
+        *studies("r", {"HeatSampler": 1.0, "TPE": 0.5}, n_seeds=4),
+    ]
+    duels = report.duels(results_of(lines))["TPE"]
+    assert duels["p"].outcome.p == pytest.approx(2 / 64)
+    assert duels["p"].corrected == pytest.approx(4 / 64)
+    assert duels["r"].outcome.p is None
+    assert duels["r"].outcome.lead.mean < 0.0
+    row = rows_of(report.duel_summary({"TPE": duels}))["TPE"]
+    assert row == ["TPE", "3", "2", "1", "1.00", "0", "0"]
+
+
+# ------------------------------------------------------------------------------------- time
+def test_seconds_are_ratios_to_the_fastest_method_with_a_model():
+    lines = [
+        *studies("p", {"Random": 9.0}, seconds=0.01),
+        *studies("p", {"HeatSampler": 1.0}, seconds=0.1),
+        *studies("p", {"GPSampler": 1.0}, seconds=1.0),
+        *studies("q", {"HeatSampler": 1.0}, seconds=0.1),
+        *studies("q", {"GPSampler": 1.0}, seconds=2.0),
+    ]
+    results = results_of(lines)
+    found = ratios(results, {"p": 60, "q": 60})
+    assert found.fastest == "HeatSampler"
+    assert found.ratios["GPSampler"] == (pytest.approx(15.0), 2)
+    assert found.ratios["Random"] == (pytest.approx(0.1), 1)
+    rows = rows_of(seconds_table(results, {"p": 60, "q": 60}))
+    assert rows["Random (no model)"] == ["Random (no model)", "0.1", "1", "0.55"]
+    assert ratios(results, {"missing": 60}) is None
+
+
+def test_what_is_reached_in_equal_time():
+    lines = [
+        *studies("p", {"HeatSampler": 1.0}, spread=0.0, seconds=0.1, n_seeds=2),
+        *studies("p", {"Quick": 2.0}, spread=0.0, seconds=0.01, n_seeds=2),
+        *studies("p", {"Slow": 0.0}, spread=0.0, seconds=1.0, n_seeds=2),
+    ]
+    arguments = results_of(lines), {"p": 60}, ["HeatSampler", "Quick", "Slow", "absent"]
+    row = rows_of(equal_time_table(*arguments, 0.0))["p"]
+    # 5.5 seconds: five suggestions after the first points where each takes one.
+    assert row[1:5] == ["5.5", "**1 ± 0 [60]**", "2 ± 0 [60+]", "9.09091 ± 0 [10]"]
+    row = rows_of(equal_time_table(*arguments, 10.0))["p"]
+    assert row[2:5] == ["1 ± 0 [60]", "2 ± 0 [60]", "**0.909091 ± 0 [55]**"]
+
+
+# ---------------------------------------------------------------------------------- claims
+def claim_about(title, lines, speed_rows=()):
+    found = [claim for claim in all_claims(results_of(lines), speed_rows) if title in claim.title]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_verdicts_of_several_cases():
+    def cases(text):
+        words = {"+": REPRODUCED, "-": CONTRADICTED, "?": UNDECIDED}
+        return [Case((), words[sign]) for sign in text]
+
+    everywhere = {"": NOT_MEASURED, "++?": REPRODUCED, "+??": UNDECIDED, "+++-": CONTRADICTED}
+    assert {text: verdict_everywhere(cases(text)) for text in everywhere} == everywhere
+    mostly = {"": NOT_MEASURED, "++-": REPRODUCED, "+-": UNDECIDED, "--+": CONTRADICTED}
+    mostly |= {"+??": UNDECIDED, "?": UNDECIDED}
+    assert {text: verdict_mostly(cases(text)) for text in mostly} == mostly
+
+
+def test_nothing_is_measured_without_studies():
+    assert {claim.verdict for claim in all_claims(results_of([]))} == {NOT_MEASURED}
+
+
+def test_kernels_alike():
+    alike = dict.fromkeys(HEAT_AND_HAMMING, 1.0)
+    assert claim_about("alike", studies("p", alike)).verdict == REPRODUCED
+    assert claim_about("alike", studies("p", alike, n_seeds=3)).verdict == UNDECIDED
+    different = {**alike, "combo": 3.0}
+    assert claim_about("alike", studies("p", different)).verdict == CONTRADICTED
+    assert claim_about("alike", studies("p", alike, spread=9.0)).verdict == UNDECIDED
+    assert claim_about("alike", studies("p", {"heat": 1.0})).verdict == NOT_MEASURED
+
+
+def test_a_kernel_with_few_seeds_does_not_spoil_the_others():
+    lines = [
+        *studies("p", {"heat": 1.0, "combo": 1.0}),
+        *studies("p", {"matern": 5.0}, n_seeds=1),
+    ]
+    claim = claim_about("alike", lines)
+    assert claim.verdict == REPRODUCED
+    assert claim.cases[0].cells[1:3] == ("2", "10")
+
+
+def test_relocation():
+    before = studies("p", {"heat": 1.0, "hed": 1.0})
+    hurt = [*before, *studies("p-relocated", {"heat": 1.0, "hed": 4.0})]
+    assert claim_about("HED and SSK", hurt).verdict == REPRODUCED
+    assert claim_about("not affected", hurt).verdict == REPRODUCED
+    unhurt = [*before, *studies("p-relocated", {"heat": 4.0, "hed": 1.0})]
+    assert claim_about("HED and SSK", unhurt).verdict == CONTRADICTED
+    assert claim_about("not affected", unhurt).verdict == CONTRADICTED
+    few = [line for line in hurt if line.seed < 3]
+    assert claim_about("HED and SSK", few).verdict == UNDECIDED
+    assert claim_about("not affected", few).verdict == UNDECIDED
+    labs = studies("labs", {"hed": 1.0}) + studies("labs-relocated", {"hed": 4.0})
+    assert claim_about("HED and SSK", labs).verdict == NOT_MEASURED
+
+
+def test_no_kernel_is_better_after_relocation():
+    better = studies("p-relocated", {"heat": 4.0, "rducb": 1.0})
+    assert claim_about("nothing is better", better).verdict == CONTRADICTED
+    worse = studies("p-relocated", {"heat": 1.0, "rducb": 4.0})
+    assert claim_about("nothing is better", worse).verdict == REPRODUCED
+
+
+def test_padded_sorting():
+    ends = {"padded-sort": 1.0, "sort": 2.0, "ssk": 1.0}
+    lines = [line for name in ("ackley", "ackley-relabelled") for line in studies(name, ends)]
+    assert claim_about("better than sorting", lines).verdict == REPRODUCED
+    assert claim_about("as good as SSK", lines).verdict == REPRODUCED
+    swapped = studies("ackley", {"padded-sort": 3.0, "sort": 2.0, "ssk": 1.0})
+    assert claim_about("better than sorting", swapped).verdict == CONTRADICTED
+    assert claim_about("as good as SSK", swapped).verdict == CONTRADICTED
+
+
+def test_a_lead_on_the_way_counts_where_both_end_at_the_optimum():
+    lines = studies("ackley", {"padded-sort": 0.0, "sort": 0.0}, spread=0.0)
+    quick = [
+        StudyLine(**{**asdict(line), "scores": [*line.scores[:N_FIRST], *[0.0] * 55]})
+        if line.method == "padded-sort"
+        else line
+        for line in lines
+    ]
+    assert claim_about("better than sorting", quick).verdict == REPRODUCED
+    assert claim_about("better than sorting", lines).verdict == UNDECIDED
+
+
+def test_additive_kernels_on_rna():
+    lines = studies("rna", {"heat": 3.0, "cocabo": 1.0, "rducb": 1.0})
+    assert claim_about("RNA", lines).verdict == REPRODUCED
+    lines = studies("rna", {"heat": 1.0, "cocabo": 3.0})
+    assert claim_about("RNA", lines).verdict == CONTRADICTED
+
+
+def test_speed_claims():
+    lines = [
+        *studies("p", {"heat": 1.0}, seconds=0.3),
+        *studies("p", {"cocabo": 1.0}, seconds=0.1),
+    ]
+    assert claim_about("costs little", lines).verdict == CONTRADICTED
+    row = {"kind": "closed-form", "problem": "25 x 5", "closed_form_ms": 1.0}
+    fast, slow = ({**row, "eigenvectors_ms": ms, "ratio": ms} for ms in (3.0, 1.5))
+    assert claim_about("closed form", [], [fast]).verdict == REPRODUCED
+    assert claim_about("closed form", [], [fast, slow]).verdict == CONTRADICTED
+    assert claim_about("closed form", [], [{"kind": "growth"}]).verdict == NOT_MEASURED
+
+
+# --------------------------------------------------------------------------- whole reports
+def everything():
+    """Return studies that fill every page and every figure."""
+    kernels = {**dict.fromkeys(HEAT_AND_HAMMING, 1.0), "hed": 2.0, "cocabo": 1.5}
+    rivals = {"HeatSampler": 1.0, "TPE": 3.0, "Random": 9.0}
+    invariant = {"heat": 3.0, "sort": 2.0, "padded-sort": 1.0, "ssk": 1.0}
+    return [
+        *studies("pest", {**kernels, **rivals}, n_seeds=5),
+        *studies("pest-relocated", {**kernels, **rivals}, n_seeds=5),
+        *studies("unheard-of", {**rivals, "A new one": 0.5}, n_seeds=1),
+        *studies("larger", {"HeatSampler": 30.0, "NSGA-II": 20.0}, n_seeds=2),
+        *studies("ackley", invariant, n_seeds=2),
+        *studies("rna", {"heat": 3.0, "additive": 1.0}, n_seeds=2, n=N_FIRST + 1),
+    ]
+
+
+def test_a_whole_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "DPI", 40)
+    monkeypatch.setattr(report, "N_FOR_TIME", 1)
+    lines = everything()
+    paths = [written(lines[:30], tmp_path / "a.jsonl"), written(lines[30:], tmp_path / "b.jsonl")]
+    speed = {"kind": "closed-form", "problem": "25 x 5", "closed_form_ms": 1.0}
+    speed |= {"eigenvectors_ms": 3.0, "ratio": 3.0}
+    (tmp_path / report.SPEED_FILE).write_text(json.dumps(speed) + '\n{"kind": "cl')
+    folder = tmp_path / "out"
+    report.write([*paths, tmp_path / report.SPEED_FILE], folder)
+    pages = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md")}
+    assert {*pages} == {"README.md", "problems.md", "claims.md", "time.md"}
+    assert "## pest-relocated (best known 12.03)" in pages["problems.md"]
+    assert "## unheard-of\n" in pages["problems.md"]
+    assert "Large scores are better." in pages["problems.md"]
+    assert "eigenvectors: reproduced" in pages["claims.md"]
+    assert "2026-01-01 to 2026-01-05" in pages["README.md"]
+    assert "nan" not in "".join(pages.values())
+
+    pictures = {path.stem: path for path in folder.glob("*.png")}
+    drawn = {"methods", "methods-both", "kernels", "invariant", "additive", "seconds"}
+    assert {*pictures} == {*drawn, "equal-time"}
+    for path in pictures.values():
+        assert path.stat().st_size < 150_000
+        with image_module.open(path) as image:
+            pixels = np.asarray(image.convert("RGB"))
+        assert (pixels[0, 0] == 255).all()
+        assert (pixels < 200).any(axis=2).mean() > 0.001
+        assert f"({path.name})" in "".join(pages.values())
+
+    report.write(paths[::-1], folder, figures=False)
+    again = {page.name: page.read_text(encoding="utf-8") for page in folder.glob("*.md")}
+    assert again == pages
+
+
+def test_a_picture_is_the_same_again(tmp_path):
+    results = results_of(studies("p", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=2))
+    for name in ("a.png", "b.png"):
+        assert figures.curves(results, [["p", "absent"]], ["HeatSampler", "TPE"], tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_no_studies_still_make_pages(tmp_path):
+    report.write([tmp_path / "absent.jsonl"], tmp_path / "out")
+    assert "There are no studies." in (tmp_path / "out" / "README.md").read_text()
+    assert not [*tmp_path.glob("out/*.png")]
+
+
+def test_a_task_that_cannot_be_made_is_left_unknown(tmp_path, monkeypatch):
+    def missing():
+        raise FileNotFoundError("its data")
+
+    monkeypatch.setattr(report, "_catalogue", lambda: ({"p": missing}, ["TPE"]))
+    results = report.load([written(studies("p", {"TPE": 1.0}, n_seeds=1), tmp_path / "a.jsonl")])
+    assert results.facts("p") == Facts()
+
+
+# --------------------------------------------------------------------------------- figures
+def test_a_curve_leaves_out_first_points_short_studies_and_what_is_infinite():
+    lines = [study("p", "m", seed, 1.0, n=20) for seed in range(2)]
+    lines[0] = StudyLine(**{**asdict(lines[0]), "scores": [math.inf] * 7 + [2.0] * 13})
+    lines.append(study("p", "m", 2, 1.0, n=8))
+    one = figures.curve(results_of(lines, {"p": Facts()}), "p", "m")
+    assert one.x.tolist() == [*range(N_FIRST, 21)]
+    assert np.isnan(one.mean[:3]).all()
+    assert one.mean[3:] == pytest.approx((2.0 + np.array(lines[1].scores[7:])) / 2.0)
+    assert figures.curve(results_of(lines), "q", "m") is None
+
+
+def test_colours_are_of_methods_and_differ_within_a_figure():
+    groups = [
+        [*HEAT_AND_HAMMING, "hed", "ssk", "cocabo", "rducb"],
+        ["heat", "sort", "padded-sort", "ssk"],
+        ["heat", "cocabo", "rducb", "additive", "interactions-2", "auto"],
+    ]
+    for methods in groups:
+        assert len({figures.colour_of(method) for method in methods}) == len(methods)
+    assert figures.colour_of("never heard of") == figures.colour_of("never heard of")
+
+
+def test_pages_to_zoom_in(tmp_path):
+    pytest.importorskip("plotly")
+    results = results_of(studies("p", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=2))
+    path = tmp_path / "html" / "methods.html"
+    assert figures.curves_html(results, [["p"]], ["HeatSampler", "TPE"], path)
+    assert "HeatSampler" in path.read_text(encoding="utf-8")
+    assert (path.parent / "plotly.min.js").exists()
+    assert not figures.curves_html(results, [["absent"]], ["TPE"], path)
+
+
+def test_trifles_are_of_the_gain_of_the_heat_kernel():
+    results = results_of(studies("p", {"heat": 1.0, "combo": 6.0}, spread=0.0))
+    assert claims._trifle(results, "p", 60, "combo") == pytest.approx(0.9)
+    assert claims._trifle(results, "absent", 60, "combo") == 0.0
