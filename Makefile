@@ -6,6 +6,8 @@ JOBS   ?= 2
 ARGS   ?=
 # The releases of Optuna that pyproject.toml promises to work with.
 OPTUNAS ?= 4.8 4.9 5.0
+# The studies that the tables of docs/results are made of.
+RAW    ?= docs/results/raw.jsonl.xz
 
 # The library is written for one thread per process, and the tests run JOBS processes.
 export OMP_NUM_THREADS ?= 1
@@ -18,7 +20,7 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test test-compat lint format bench bench-ax clean distclean
+.PHONY: help venv peers demo test test-compat lint format bench evidence results clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -56,11 +58,17 @@ format: $(FULL) ## rewrite the code in the checked format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(FULL) ## run the benchmarks (ARGS go to the runner)
+bench: $(FULL) ## compare speed and quality with peers, in about five minutes
 	$(BIN)/python -m heat_plugins.benchmarks bench $(ARGS)
+	$(BIN)/python -m heat_plugins.benchmarks run --quick --results bench.jsonl
+	$(BIN)/python -m heat_plugins.benchmarks report --results bench.jsonl --folder bench-report
 
-bench-ax: $(FULL) ## compare with Ax's own strategies (hours; ARGS go to the runner)
-	$(BIN)/python -m heat_plugins.benchmarks bench --only ax --log bench-ax.jsonl --resume $(ARGS)
+evidence: peers ## run what docs/results lacks of the plan (days; stop and go on at any time)
+	$(BIN)/python -m heat_plugins.benchmarks run --also $(RAW) $(ARGS)
+
+results: $(FULL) ## write docs/results anew from its raw lines, and from results.jsonl if it exists
+	@test ! -f results.jsonl || $(BIN)/python -m heat_plugins.benchmarks pack --into $(RAW)
+	$(BIN)/python -m heat_plugins.benchmarks report --results $(RAW) --folder docs/results --readme README.md
 
 clean: ## delete caches and builds, keep .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

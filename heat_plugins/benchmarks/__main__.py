@@ -3,6 +3,7 @@
 list     problems, methods, and what of the plan has been run
 run      problems x methods x seeds; stop it at any time and start it again
 report   tables and figures of what was run
+pack     put raw results into one compressed file
 bench    speed at equal histories, here and now
 """
 
@@ -31,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _add_list(commands.add_parser("list", help="problems, methods and what has been run"))
     _add_run(commands.add_parser("run", help="run studies, those that have not been run yet"))
     _add_report(commands.add_parser("report", help="tables and figures of what was run"))
+    _add_pack(commands.add_parser("pack", help="raw results into one compressed file"))
     _add_bench(commands.add_parser("bench", help="speed at equal histories"))
     parsed = parser.parse_args(arguments)
     # Before NumPy and PyTorch start their thread pools: figures are for one thread.
@@ -66,6 +68,7 @@ def _list(arguments: argparse.Namespace) -> None:
     for name, method in METHODS.items():
         missing = "" if method.is_installed else f" (not here: {method.how_to_install})"
         print(f"  {name:27s} {method.description}{missing}")
+    print("  KERNEL, KERNEL+STRUCTURE    any others of ours, such as matern+sort")
     plan = jobs_of(PLAN)
     left = to_do(plan, raw_lines.read(arguments.results))
     print(f"\nThe plan has {len(plan)} studies, of which {len(plan) - len(left)} have been run.")
@@ -115,11 +118,11 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _wanted(arguments: argparse.Namespace) -> list[Any]:
     """Return the jobs that were asked for: of the plan, or any others by name."""
-    from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+    from heat_plugins.benchmarks.catalogue import method_named, task_named
     from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 
-    _check_names("--problems", arguments.problems, TASKS)
-    _check_names("--methods", arguments.methods, METHODS)
+    _check_names("--problems", arguments.problems, task_named)
+    _check_names("--methods", arguments.methods, method_named)
     seeds = None
     if arguments.seeds is not None or arguments.first_seed:
         seeds = range(arguments.first_seed, arguments.first_seed + (arguments.seeds or 1))
@@ -136,17 +139,19 @@ def _wanted(arguments: argparse.Namespace) -> list[Any]:
     return jobs_of(plan, arguments.problems, arguments.methods, seeds, arguments.trials)
 
 
-def _check_names(option: str, names: Sequence[str] | None, known: Iterable[str]) -> None:
-    unknown = sorted({*(names or ())} - {*known})
-    if unknown:
-        raise SystemExit(
-            f"error: {option} must be of {', '.join(known)}; got {', '.join(unknown)}"
-        )
+def _check_names(option: str, names: Sequence[str] | None, known: Callable[[str], object]) -> None:
+    for name in names or ():
+        try:
+            known(name)
+        except ValueError as error:
+            raise SystemExit(f"error: {option}: {error}") from None
+        except (FileNotFoundError, ImportError):
+            continue  # it exists, but not here, which is said later
 
 
 def _possible(jobs: Sequence[Any]) -> list[Any]:
     """Return the jobs that can be run here; say once why others cannot."""
-    from heat_plugins.benchmarks.catalogue import METHODS, task_named
+    from heat_plugins.benchmarks.catalogue import method_named, task_named
 
     tasks: dict[str, Any] = {}
     for name in dict.fromkeys(job.problem for job in jobs):
@@ -154,15 +159,16 @@ def _possible(jobs: Sequence[Any]) -> list[Any]:
             tasks[name] = task_named(name)
         except (FileNotFoundError, ImportError) as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
-    missing = [m for m in dict.fromkeys(job.method for job in jobs) if not METHODS[m].is_installed]
+    methods = {name: method_named(name) for name in dict.fromkeys(job.method for job in jobs)}
+    missing = [name for name, method in methods.items() if not method.is_installed]
     for name in missing:
-        print(f"{name} is left out: {METHODS[name].how_to_install}", file=sys.stderr)
+        print(f"{name} is left out: {methods[name].how_to_install}", file=sys.stderr)
     return [
         job
         for job in jobs
         if job.problem in tasks
         and job.method not in missing
-        and METHODS[job.method].why_not(tasks[job.problem]) is None
+        and methods[job.method].why_not(tasks[job.problem]) is None
     ]
 
 
@@ -202,21 +208,48 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, default=Path("report"), help="where to (default report)"
     )
     parser.add_argument("--no-figures", action="store_true", help="tables only")
+    parser.add_argument("--html", action="store_true", help="figures to zoom in too")
+    parser.add_argument("--readme", type=Path, help="a page to put the main table into")
     parser.set_defaults(do=_report)
 
 
 def _report(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import report
 
-    report.write(arguments.results, arguments.folder, figures=not arguments.no_figures)
+    missing = [str(path) for path in arguments.results if not path.exists()]
+    if missing:
+        raise SystemExit(f"error: --results must name files, got {', '.join(missing)}")
+    report.write(
+        arguments.results,
+        arguments.folder,
+        figures=not arguments.no_figures,
+        html=arguments.html,
+        readme=arguments.readme,
+    )
     print(f"written: {(arguments.folder / 'README.md').resolve()}")
+
+
+# ------------------------------------------------------------------------------- pack
+def _add_pack(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--results", type=Path, nargs="+", default=[RESULTS], help=_RESULTS_HELP)
+    parser.add_argument(
+        "--into", type=Path, required=True, help="file .jsonl.xz; what it has stays in it"
+    )
+    parser.set_defaults(do=_pack)
+
+
+def _pack(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import raw_lines
+
+    n_studies = raw_lines.pack([arguments.into, *arguments.results], arguments.into)
+    print(f"{n_studies} studies in {arguments.into.resolve()}")
 
 
 # ------------------------------------------------------------------------------ bench
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", choices=[*PARTS], help="one part only")
     parser.add_argument(
-        "--log", type=Path, default=Path("bench.jsonl"), help="where raw results are appended"
+        "--log", type=Path, default=Path("speed.jsonl"), help="where raw results are appended"
     )
     parser.set_defaults(do=_bench)
 

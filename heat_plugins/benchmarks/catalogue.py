@@ -10,15 +10,15 @@ from heat_plugins.benchmarks.clauses import CLAUSES
 from heat_plugins.benchmarks.codes import Problem
 from heat_plugins.benchmarks.conditional import CONDITIONAL
 from heat_plugins.benchmarks.constrained import CONSTRAINED
-from heat_plugins.benchmarks.functions import SFU, relabelled
-from heat_plugins.benchmarks.methods import METHODS
+from heat_plugins.benchmarks.functions import LETTERS, SFU, relabelled
+from heat_plugins.benchmarks.methods import METHODS, method_named
 from heat_plugins.benchmarks.mixed import ackley53, svm
 from heat_plugins.benchmarks.objectives import OBJECTIVES
 from heat_plugins.benchmarks.problems import PROBLEMS
 from heat_plugins.benchmarks.rna import rna
 from heat_plugins.benchmarks.tasks import Task, of_codes, relocated
 
-__all__ = ["METHODS", "TASKS", "task_named"]
+__all__ = ["METHODS", "TASKS", "method_named", "task_named"]
 
 # Scores worth reaching, between what Optuna's TPE and a good Gaussian process have after 200
 # evaluations; the same however a problem is relocated or relabelled.
@@ -73,6 +73,7 @@ def _makers() -> dict[str, Callable[[], Task]]:
         makers[f"{name}-relocated"] = partial(_relocated, make)
         if name in SFU:
             makers[f"{name}-relabelled"] = partial(_relabelled, make)
+    makers |= {name: partial(_original, make) for name, make in LETTERS.items()}
     makers["ackley53"] = ackley53
     makers["ackley53-relocated"] = partial(ackley53, relocated=True)
     makers["svm"] = svm

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.benchmarks.problems import RELOCATION_SEED, Problem, ackley
 
-__all__ = ["SFU", "relabelled", "sequence"]
+__all__ = ["LETTERS", "SFU", "relabelled", "sequence"]
 
 Point = NDArray[np.float64]
 
@@ -112,3 +113,20 @@ def _best_sequence(single: Point, double: Point) -> float:
     for effects, table in zip(single[1:], double, strict=True):
         best = effects + np.min(best[:, None] + table, axis=0)
     return float(best.min())
+
+
+def _letters(name: str, length: int, n_letters: int, pairs: float, seed: int) -> Problem:
+    return replace(sequence(length, n_letters, pairs, seed), name=name)
+
+
+# What a sum of effects is worth where effects add up, nearly do, and do not.
+LETTERS: dict[str, Callable[[], Problem]] = {
+    name: partial(_letters, name, *arguments)
+    for name, arguments in {
+        "letters-30-no-pairs": (30, 4, 0.0, 1),
+        "letters-30": (30, 4, 0.5, 0),
+        "letters-50": (50, 4, 0.1, 6),
+        "letters-25": (25, 20, 0.3, 3),
+        "letters-30-strong-pairs": (30, 4, 1.0, 2),
+    }.items()
+}

@@ -42,6 +42,7 @@ from heat_plugins.benchmarks.tasks import (
     Task,
     active_parameters,
 )
+from heat_plugins.model import KERNELS
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.structures import (
     Additive,
@@ -50,7 +51,7 @@ from heat_plugins.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["METHODS", "Method", "OptunaSolver", "Solver", "from_optuna"]
+__all__ = ["METHODS", "Method", "OptunaSolver", "Solver", "from_optuna", "method_named"]
 
 
 class Solver(Protocol):
@@ -70,13 +71,6 @@ def _anything(task: Task) -> str | None:
 def only_one_objective(task: Task) -> str | None:
     """Return why a method with one objective cannot solve the task."""
     return None if task.n_objectives == 1 else "it has one objective only"
-
-
-def only_categorical(task: Task) -> str | None:
-    """Return why a method without numbers and conditions cannot solve the task."""
-    if task.is_categorical and task.n_objectives == 1:
-        return None
-    return "it takes unordered choices and one objective only"
 
 
 @dataclass(frozen=True)
@@ -188,58 +182,59 @@ def from_optuna(
 
 
 # ------------------------------------------------- kernels and structures of the paper
-def _paper(description: str, **arguments: Any) -> Method:
-    """Return a kernel or structure of the paper under the fixed search: GA and trust region."""
-    return from_optuna(
-        description,
-        HeatSampler,
-        only_categorical,
-        deterministic_objective=True,
-        **arguments,
-    )
+# What is known about the objective, as a function of the names of its parameters.
+STRUCTURE_OF: dict[str, Callable[[list[str]], Any]] = {
+    "sort": lambda names: PermutationInvariant(names, "sort"),
+    "padded-sort": PermutationInvariant,
+    "sum-over-permutations": lambda names: PermutationInvariant(names, "sum"),
+    "additive": lambda names: Additive(),
+    "strictly-additive": lambda names: Additive(remainder=False),
+    "interactions-2": lambda names: InteractionOrders(2),
+    "interactions-3": lambda names: InteractionOrders(3),
+    "random-decomposition": lambda names: RandomDecomposition(),
+    "auto": lambda names: "auto",
+}
 
 
-def _interchangeable(description: str, how: Any) -> Method:
-    """Return the heat kernel for variables that can all change places."""
+def of_kernel(description: str, kernel: str = "heat", structure: str | None = None) -> Method:
+    """Return a kernel and a structure under the fixed search: GA and trust region."""
 
     def start(task: Task, seed: int) -> Solver:
         names = [parameter.name for parameter in task.parameters]
-        structure = PermutationInvariant(names, how)
-        return OptunaSolver(
-            task, HeatSampler(seed=seed, deterministic_objective=True, structure=structure)
+        known = None if structure is None else STRUCTURE_OF[structure](names)
+        sampler = HeatSampler(
+            seed=seed, deterministic_objective=True, kernel=kernel, structure=known
         )
+        return OptunaSolver(task, sampler)
 
-    return Method(description, start, only_categorical)
+    return Method(description, start)
 
 
 HEAT_AND_HAMMING = {
-    "heat": _paper("heat kernel on the Hamming graph, a rate for each variable"),
-    "casmopolitan": _paper("CASMOPOLITAN's kernel", kernel="casmopolitan"),
-    "combo": _paper("COMBO's kernel", kernel="combo"),
-    "one-hot-rbf": _paper(
-        "RBF after one-hot encoding, the paper's pipeline", kernel="one-hot-rbf"
+    "heat": of_kernel("heat kernel on the Hamming graph, a rate for each variable"),
+    "casmopolitan": of_kernel("CASMOPOLITAN's kernel", "casmopolitan"),
+    "combo": of_kernel("COMBO's kernel", "combo"),
+    "one-hot-rbf": of_kernel("RBF after one-hot encoding, the paper's pipeline", "one-hot-rbf"),
+    "matern": of_kernel("Matérn-5/2 after one-hot encoding: Bounce's kernel", "matern"),
+    "rational-quadratic": of_kernel(
+        "rational quadratic after one-hot encoding", "rational-quadratic"
     ),
-    "matern": _paper("Matérn-5/2 after one-hot encoding: Bounce's kernel", kernel="matern"),
-    "rational-quadratic": _paper(
-        "rational quadratic after one-hot encoding", kernel="rational-quadratic"
-    ),
-    "graph-matern": _paper("graph Matérn kernel", kernel="graph-matern"),
+    "graph-matern": of_kernel("graph Matérn kernel", "graph-matern"),
 }
 OTHER_KERNELS = {
-    "hed": _paper("BODi's Hamming embedding by a dictionary", kernel="hed"),
-    "ssk": _paper("BOSS's subsequence string kernel", kernel="ssk"),
-    "cocabo": _paper(
-        "CoCaBO's kernel: the sum of a kernel for each variable",
-        structure=Additive(remainder=False),
+    "hed": of_kernel("BODi's Hamming embedding by a dictionary", "hed"),
+    "ssk": of_kernel("BOSS's subsequence string kernel", "ssk"),
+    "cocabo": of_kernel(
+        "CoCaBO's kernel: the sum of a kernel for each variable", structure="strictly-additive"
     ),
-    "rducb": _paper("RDUCB's random trees of pairs", structure=RandomDecomposition()),
+    "rducb": of_kernel("RDUCB's random trees of pairs", structure="random-decomposition"),
 }
 STRUCTURES = {
-    "sort": _interchangeable("heat kernel after sorting", "sort"),
-    "padded-sort": _interchangeable("heat kernel after padded sorting", "padded-sort"),
-    "additive": _paper("sum of effects, with a remainder", structure=Additive()),
-    "interactions-2": _paper("orders of interaction up to 2", structure=InteractionOrders(2)),
-    "auto": _paper("product, sum or interactions: the evidence chooses", structure="auto"),
+    "sort": of_kernel("heat kernel after sorting", structure="sort"),
+    "padded-sort": of_kernel("heat kernel after padded sorting", structure="padded-sort"),
+    "additive": of_kernel("sum of effects, with a remainder", structure="additive"),
+    "interactions-2": of_kernel("orders of interaction up to 2", structure="interactions-2"),
+    "auto": of_kernel("product, sum or interactions: the evidence chooses", structure="auto"),
 }
 
 PEERS = {
@@ -332,3 +327,20 @@ METHODS: dict[str, Method] = {
         extra="make peers",
     ),
 }
+
+
+def method_named(name: str) -> Method:
+    """Return a method of the list, or any kernel with any structure: ``"matern+sort"``.
+
+    Raises:
+        ValueError: If there is no such method, kernel or structure.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    kernel, plus, structure = name.partition("+")
+    if kernel in KERNELS and (structure in STRUCTURE_OF if plus else True):
+        return of_kernel(f"the kernel and the structure {name}", kernel, structure or None)
+    raise ValueError(
+        f"method must be one of {', '.join(METHODS)}, or KERNEL or KERNEL+STRUCTURE with a kernel "
+        f"of {', '.join(KERNELS)} and a structure of {', '.join(STRUCTURE_OF)}; got {name!r}"
+    )

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["StudyLine", "append", "machine", "read", "versions"]
+__all__ = ["StudyLine", "append", "machine", "pack", "read", "versions"]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def append(path: Path, line: StudyLine) -> None:
     A file whose writer was killed may end in half a line, which is left alone as one that
     cannot be read; the new one begins below it.
     """
-    text = json.dumps(asdict(line), separators=(",", ":")) + "\n"
+    text = _text(line)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "ab+", buffering=0) as file:
         if file.seek(0, os.SEEK_END):
@@ -83,6 +83,25 @@ def read(paths: Iterable[Path]) -> dict[tuple[str, str, int], StudyLine]:
             line = StudyLine(**{name: row[name] for name in names})
             studies[line.key] = line
     return studies
+
+
+def pack(paths: Iterable[Path], target: Path) -> int:
+    """Write the studies of some files into one compressed file; return how many there are.
+
+    Sorted, and the same for the same studies: what is under version control changes where
+    results do.
+    """
+    studies = read(paths)
+    lines = [_text(studies[key]) for key in sorted(studies)]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(target.name + ".part")
+    partial.write_bytes(lzma.compress("".join(lines).encode(), preset=9))
+    partial.replace(target)
+    return len(lines)
+
+
+def _text(line: StudyLine) -> str:
+    return json.dumps(asdict(line), separators=(",", ":")) + "\n"
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

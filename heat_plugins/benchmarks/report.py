@@ -101,8 +101,10 @@ def _facts_of(make: Callable[[], Any] | None) -> Facts | None:
 
 def peers_of(results: Results) -> list[str]:
     """Return the methods that are not ours."""
-    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES}
-    return [name for name in results.methods if name not in ours and not name.startswith(OURS)]
+    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, "Ax-heat"}
+    others = [name for name in results.methods if not name.startswith(OURS)]
+    # Several workers have less to go by, which is a comparison of its own.
+    return [name for name in others if name not in ours and not name.endswith("-workers")]
 
 
 def _main_problems(results: Results) -> list[str]:
@@ -475,7 +477,13 @@ def _for_time(results: Results, evaluations: Mapping[str, int]) -> list[str]:
 
 
 # ----------------------------------------------------------------------------------- pages
-def write(paths: Sequence[Path], folder: Path, figures: bool = True, html: bool = False) -> None:
+def write(
+    paths: Sequence[Path],
+    folder: Path,
+    figures: bool = True,
+    html: bool = False,
+    readme: Path | None = None,
+) -> None:
     """Write the pages of a report: README.md, problems.md, claims.md and time.md.
 
     Args:
@@ -483,6 +491,7 @@ def write(paths: Sequence[Path], folder: Path, figures: bool = True, html: bool 
         folder: Where the pages go.
         figures: Whether to draw figures, as PNG, beside the pages; old ones stay otherwise.
         html: Whether to write figures to zoom in too, into ``html`` below the folder.
+        readme: A page that shows the main table too, between two comments.
     """
     results = load(paths)
     folder.mkdir(parents=True, exist_ok=True)
@@ -494,6 +503,25 @@ def write(paths: Sequence[Path], folder: Path, figures: bool = True, html: bool 
     write_page(folder / "problems.md", _problems_page(results, all_duels))
     write_page(folder / "claims.md", claims_page(claims))
     write_page(folder / "time.md", _time_page(results, folder))
+    if readme is not None:
+        _show_in(readme, results, folder)
+
+
+BEGIN, END = "<!-- the main table: make results writes it -->", "<!-- end of the main table -->"
+
+
+def _show_in(readme: Path, results: Results, folder: Path) -> None:
+    """Put the main table between the two comments of a page."""
+    main = main_table(results, full_lengths(results, _main_problems(results)))
+    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found or main is None:
+        raise ValueError(
+            f"{readme} must have the lines {BEGIN!r} and {END!r}, and results a table"
+        )
+    place = folder.resolve().relative_to(readme.resolve().parent).as_posix()
+    text = main.text.replace("](problems.md", f"]({place}/problems.md")
+    readme.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
 def _figure(folder: Path, name: str, caption: str) -> str:

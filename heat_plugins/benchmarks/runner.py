@@ -6,6 +6,7 @@ import datetime
 import logging
 import math
 import multiprocessing
+import os
 import time
 import warnings
 from collections import deque
@@ -108,6 +109,8 @@ def run_jobs(jobs: Sequence[Job], path: Path, n_processes: int = 1) -> Iterator[
     The process that ran a study appends it to the file: it is kept even where whoever waits
     for it has been killed.
     """
+    # SMAC3 iterates over sets: the same studies in other processes only with the same hashes.
+    os.environ.setdefault("PYTHONHASHSEED", "0")
     context = multiprocessing.get_context("spawn")
     with context.Pool(n_processes, initializer=_quiet) as pool:
         yield from pool.imap_unordered(partial(_study, path), jobs)
@@ -136,8 +139,8 @@ def _quiet() -> None:
 
 
 def _study(path: Path, job: Job) -> StudyLine:
-    from heat_plugins.benchmarks.catalogue import METHODS, task_named
+    from heat_plugins.benchmarks.catalogue import method_named, task_named
 
-    line = run_study(task_named(job.problem), METHODS[job.method], job)
+    line = run_study(task_named(job.problem), method_named(job.method), job)
     raw_lines.append(path, line)
     return line

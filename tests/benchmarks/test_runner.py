@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+from heat_plugins.benchmarks.catalogue import METHODS, TASKS, method_named
 from heat_plugins.benchmarks.methods import Method
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.raw_lines import StudyLine
@@ -275,3 +275,39 @@ def test_list_names_every_problem_and_method(capsys, monkeypatch, tmp_path) -> N
     assert all(name in printed for name in (*TASKS, *METHODS))
     assert "HEAT_PLUGINS_DATA" in printed  # says how to get the one that needs a file
     assert "0 have been run" in printed
+
+
+def test_packed_lines_are_those_that_went_in_and_what_was_there(tmp_path: Path) -> None:
+    """The same studies give the same bytes, whatever their order."""
+    first, second, packed = (tmp_path / n for n in ("a.jsonl", "b.jsonl", "packed.jsonl.xz"))
+    for seed in (2, 0):
+        raw_lines.append(first, a_line(seed=seed))
+    assert raw_lines.pack([packed, first], packed) == 2
+    raw_lines.append(second, a_line(seed=1))
+    raw_lines.append(second, a_line(seed=2, scores=[0.5]))
+    assert raw_lines.pack([packed, second], packed) == 3
+    studies = raw_lines.read([packed])
+    assert [key[2] for key in studies] == [0, 1, 2]
+    assert studies["p", "m", 2].scores == [0.5]
+    before = packed.read_bytes()
+    raw_lines.pack([packed], packed)
+    assert packed.read_bytes() == before
+
+
+def test_a_report_of_nothing_is_refused(tmp_path: Path) -> None:
+    finished = run_command("report", "--results", "none.jsonl", folder=tmp_path)
+    assert finished.returncode == 1
+    assert "none.jsonl" in finished.stderr
+
+
+@pytest.mark.parametrize("name", ["matern+sort", "inverse-polynomial", "heat+interactions-3"])
+def test_any_kernel_and_structure_is_a_method(name: str) -> None:
+    task = TASKS["ackley"]()
+    line = run_study(task, method_named(name), Job("ackley", name, 0, 7, 5))
+    assert line.n_trials == 7
+
+
+@pytest.mark.parametrize("name", ["heet", "heat+sorted", "+sort", "TPE+sort", "heat+"])
+def test_other_names_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="KERNEL.STRUCTURE.*padded-sort.*got"):
+        method_named(name)
