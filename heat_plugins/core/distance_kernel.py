@@ -34,6 +34,9 @@ __all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
 LOG_WEIGHT_SPREAD = 1.0
 LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
 LEVEL_BOUNDS = (-12.0, 3.0)
+# What weights at the lowest level add up to. With less, no two points differ by more than the
+# noise of deterministic values is, which then stands for anything that the model does not fit.
+SMALLEST_TOTAL = 0.1
 LOG_SHAPE_BOUNDS = (-3.0, 6.0)
 LOG_SHAPE_SPREAD = 2.0
 
@@ -122,9 +125,10 @@ class DistanceKernel(Covariance):
         self.n_weights = len(self.log_scales)
         self._n_free = self.n_weights if tie is None else 0
         self.level = self._n_free
+        lowest_level = np.log(SMALLEST_TOTAL / max(self.n_weights, 1))
         self.bounds = np.array(
             [LOG_WEIGHT_BOUNDS] * self._n_free
-            + [LEVEL_BOUNDS]
+            + [(lowest_level, LEVEL_BOUNDS[1])]
             + [LOG_SHAPE_BOUNDS] * self.profile.n_shapes
         )
 
@@ -151,7 +155,7 @@ class DistanceKernel(Covariance):
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``."""
-        level = float(np.log(total / max(self.n_weights, 1)))
+        level = float(np.log(max(total, SMALLEST_TOTAL) / max(self.n_weights, 1)))
         free = self.log_scales + level if self.tie is None else np.zeros(0)
         return np.concatenate([free, [level], np.ones(self.profile.n_shapes)])
 

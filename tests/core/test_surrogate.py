@@ -8,9 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.core.covariance import Covariance
-from heat_plugins.core.distance_kernel import DistanceKernel
+from heat_plugins.core.distance_kernel import SMALLEST_TOTAL, DistanceKernel
 from heat_plugins.core.domain import apply_changes
-from heat_plugins.core.surrogate import Hyperparameters, NegativeLogDensity, Surrogate, fit
+from heat_plugins.core.surrogate import (
+    DETERMINISTIC_NOISE,
+    Hyperparameters,
+    NegativeLogDensity,
+    Surrogate,
+    fit,
+)
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 
@@ -387,3 +393,13 @@ def test_small_spaces_are_fitted_too(space):
     hyperparameters = fit(kernel, points, values, deterministic=False).hyperparameters
     mean, variance = Surrogate(kernel, hyperparameters, points, values).posterior(points)
     assert np.all(np.isfinite(mean)) and np.all(variance > 0.0)
+
+
+def test_differences_between_points_are_above_the_noise_of_deterministic_values():
+    """Weights as small as that noise would make it stand for whatever is not explained."""
+    for space in (BINARY, CATEGORIES, MIXED):
+        kernel = DistanceKernel.of(space)
+        lowest = kernel.bounds[kernel.level, 0]
+        assert kernel.n_weights * np.exp(lowest) == pytest.approx(SMALLEST_TOTAL)
+        assert kernel.start(1e-9)[kernel.level] == pytest.approx(lowest)
+    assert SMALLEST_TOTAL > 100.0 * DETERMINISTIC_NOISE
