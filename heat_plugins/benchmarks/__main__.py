@@ -41,6 +41,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parsed.do(parsed)
     except KeyboardInterrupt:
         raise SystemExit("stopped; what has ended is kept") from None
+    except ValueError as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number of an option."""
+
+    def read(text: str) -> int:
+        number = int(text)
+        if number < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, got {number}")
+        return number
+
+    return read
 
 
 # ------------------------------------------------------------------------------- list
@@ -69,9 +83,9 @@ def _list(arguments: argparse.Namespace) -> None:
         missing = "" if method.is_installed else f" (not here: {method.how_to_install})"
         print(f"  {name:27s} {method.description}{missing}")
     print("  KERNEL, KERNEL+STRUCTURE    any others of ours, such as matern+sort")
-    plan = jobs_of(PLAN)
+    plan = _possible(jobs_of(PLAN), quiet=True)
     left = to_do(plan, raw_lines.read(arguments.results))
-    print(f"\nThe plan has {len(plan)} studies, of which {len(plan) - len(left)} have been run.")
+    print(f"\nOf the plan {len(plan)} studies can be run here; {len(plan) - len(left)} have been.")
 
 
 # -------------------------------------------------------------------------------- run
@@ -79,13 +93,27 @@ _RESULTS_HELP = f"files of raw results (default {RESULTS})"
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--problems", nargs="+", help="these only (default: those of the plan)")
-    parser.add_argument("--methods", nargs="+", help="these only (default: those of the plan)")
-    parser.add_argument("--seeds", type=int, help="how many (default: as the plan says)")
-    parser.add_argument("--first-seed", type=int, default=0, help="the first one (default 0)")
-    parser.add_argument("--trials", type=int, help="evaluations a study (default: as planned)")
-    parser.add_argument("--processes", type=int, default=2, help="at once (default 2)")
-    parser.add_argument("--quick", action="store_true", help="a plan of a few minutes")
+    for option in ("--problems", "--methods"):
+        parser.add_argument(
+            option,
+            nargs="+",
+            metavar="NAME",
+            help="names as list shows them (default: those of the plan; name problems and methods "
+            "for any others)",
+        )
+    parser.add_argument("--seeds", type=_at_least(1), help="how many (default: as planned)")
+    parser.add_argument(
+        "--first-seed",
+        type=_at_least(0),
+        help="the first one (default 0); one seed only unless --seeds says how many",
+    )
+    parser.add_argument(
+        "--trials", type=_at_least(1), help="evaluations a study (default: as planned)"
+    )
+    parser.add_argument("--processes", type=_at_least(1), default=2, help="at once (default 2)")
+    parser.add_argument(
+        "--quick", action="store_true", help="a plan of a few minutes instead of the whole"
+    )
     parser.add_argument(
         "--results", type=Path, default=RESULTS, help=f"file to append to (default {RESULTS})"
     )
@@ -112,8 +140,11 @@ def _run(arguments: argparse.Namespace) -> None:
         file=sys.stderr,
     )
     studies = run_jobs(left, arguments.results, arguments.processes)
-    for line in _progress(studies, left, [*done.values()], arguments.processes):
-        done[line.key] = line
+    failures = [*_progress(studies, left, [*done.values()], arguments.processes)]
+    for failure in failures:
+        print(f"{', '.join(map(str, failure.job.key))} failed: {failure.error}", file=sys.stderr)
+    if failures:
+        raise SystemExit(1)
 
 
 def _wanted(arguments: argparse.Namespace) -> list[Any]:
@@ -124,8 +155,9 @@ def _wanted(arguments: argparse.Namespace) -> list[Any]:
     _check_names("--problems", arguments.problems, task_named)
     _check_names("--methods", arguments.methods, method_named)
     seeds = None
-    if arguments.seeds is not None or arguments.first_seed:
-        seeds = range(arguments.first_seed, arguments.first_seed + (arguments.seeds or 1))
+    if arguments.seeds is not None or arguments.first_seed is not None:
+        first = arguments.first_seed or 0
+        seeds = range(first, first + (arguments.seeds or 1))
     plan: Sequence[Block] = QUICK if arguments.quick else PLAN
     if arguments.problems and arguments.methods:
         # Whoever names both means these, whether they are planned or not.
@@ -136,7 +168,15 @@ def _wanted(arguments: argparse.Namespace) -> list[Any]:
         known = {(job.problem, job.method) for job in planned}
         others = [job for job in every if (job.problem, job.method) not in known]
         return sorted(planned + others, key=lambda job: job.seed)
-    return jobs_of(plan, arguments.problems, arguments.methods, seeds, arguments.trials)
+    jobs = jobs_of(plan, arguments.problems, arguments.methods, seeds, arguments.trials)
+    unplanned = {*(arguments.problems or ())} - {job.problem for job in jobs}
+    unplanned |= {*(arguments.methods or ())} - {job.method for job in jobs}
+    if unplanned:
+        raise SystemExit(
+            f"error: {', '.join(sorted(unplanned))} must be in the plan, or name both --problems "
+            "and --methods"
+        )
+    return jobs
 
 
 def _check_names(option: str, names: Sequence[str] | None, known: Callable[[str], object]) -> None:
@@ -149,35 +189,42 @@ def _check_names(option: str, names: Sequence[str] | None, known: Callable[[str]
             continue  # it exists, but not here, which is said later
 
 
-def _possible(jobs: Sequence[Any]) -> list[Any]:
+def _possible(jobs: Sequence[Any], quiet: bool = False) -> list[Any]:
     """Return the jobs that can be run here; say once why others cannot."""
     from heat_plugins.benchmarks.catalogue import method_named, task_named
 
     tasks: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
     for name in dict.fromkeys(job.problem for job in jobs):
         try:
             tasks[name] = task_named(name)
         except (FileNotFoundError, ImportError) as error:
-            print(f"{name} is left out: {error}", file=sys.stderr)
+            reasons[name] = str(error)
     methods = {name: method_named(name) for name in dict.fromkeys(job.method for job in jobs)}
-    missing = [name for name, method in methods.items() if not method.is_installed]
-    for name in missing:
-        print(f"{name} is left out: {methods[name].how_to_install}", file=sys.stderr)
+    for name, method in methods.items():
+        if not method.is_installed:
+            reasons[name] = method.how_to_install
+    for problem, name in dict.fromkeys((job.problem, job.method) for job in jobs):
+        if problem not in reasons and name not in reasons:
+            why = methods[name].why_not(tasks[problem])
+            if why is not None:
+                reasons[f"{name} on {problem}"] = why
+    if not quiet:
+        for name, why in reasons.items():
+            print(f"{name} is left out: {why}", file=sys.stderr)
     return [
         job
         for job in jobs
-        if job.problem in tasks
-        and job.method not in missing
-        and methods[job.method].why_not(tasks[job.problem]) is None
+        if not {job.problem, job.method, f"{job.method} on {job.problem}"} & reasons.keys()
     ]
 
 
 def _progress(
     studies: Iterator[Any], jobs: Sequence[Any], known: list[Any], n_processes: int
 ) -> Iterator[Any]:
-    """Show how many studies have ended, and an estimate of the time that the rest takes."""
+    """Show how many studies have ended, and about how long the rest takes; yield failures."""
     tqdm = require("tqdm", extra="benchmarks").tqdm
-    from heat_plugins.benchmarks.runner import expected_seconds
+    from heat_plugins.benchmarks.runner import Failure, expected_seconds
 
     left = {job.key: job for job in jobs}
     with tqdm(
@@ -187,13 +234,16 @@ def _progress(
         bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
     ) as bar:
         for line in studies:
+            bar.update()
+            if isinstance(line, Failure):
+                left.pop(line.job.key, None)
+                yield line
+                continue
             known.append(line)
             left.pop(line.key, None)
             seconds = _mean_known([expected_seconds(job, known) for job in left.values()])
             minutes = seconds * len(left) / n_processes / 60.0
             bar.set_postfix_str(f"about {minutes:.0f} min left; {line.problem}, {line.method}")
-            bar.update()
-            yield line
 
 
 def _mean_known(numbers: Sequence[float]) -> float:
@@ -216,9 +266,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 def _report(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import report
 
-    missing = [str(path) for path in arguments.results if not path.exists()]
-    if missing:
-        raise SystemExit(f"error: --results must name files, got {', '.join(missing)}")
+    _check_files(arguments.results)
     report.write(
         arguments.results,
         arguments.folder,
@@ -230,6 +278,12 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 # ------------------------------------------------------------------------------- pack
+def _check_files(paths: Sequence[Path]) -> None:
+    missing = [str(path) for path in paths if not path.exists()]
+    if missing:
+        raise SystemExit(f"error: --results must name files, got {', '.join(missing)}")
+
+
 def _add_pack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--results", type=Path, nargs="+", default=[RESULTS], help=_RESULTS_HELP)
     parser.add_argument(
@@ -241,6 +295,9 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
 def _pack(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import raw_lines
 
+    if arguments.into.suffix != ".xz":
+        raise SystemExit(f"error: --into must end in .jsonl.xz, got {arguments.into}")
+    _check_files(arguments.results)
     n_studies = raw_lines.pack([arguments.into, *arguments.results], arguments.into)
     print(f"{n_studies} studies in {arguments.into.resolve()}")
 

@@ -35,6 +35,7 @@ def knapsack(n: int = 25, n_variants: int = 5, seed: int = 0) -> Task:
         f"knapsack of {n} items, one of {n_variants} variants each",
         choices_of((n_variants,) * n),
         evaluate,
+        n_constraints=1,
         best_known=-_most_worth(weights, worth, limit),
     )
 
@@ -70,6 +71,7 @@ def letters(length: int = 25, n_letters: int = 5) -> Task:
         f"{length} letters of {n_letters}, two constraints of the same kind",
         choices_of((n_letters,) * length),
         evaluate,
+        n_constraints=2,
     )
 
 

@@ -48,7 +48,6 @@ COLOURS = {
     "Random": "#9e9e9e",
     "TPE": "#1f77b4",
     "TPE-univariate": "#74b3e6",
-    "TPE-multivariate": "#74b3e6",
     "NSGA-II": "#8d5a2b",
     "GPSampler": "#2a9d4a",
     "CatCMAwM": "#e08e0b",

@@ -100,7 +100,7 @@ def sequence(length: int = 30, n_letters: int = 4, pairs: float = 0.5, seed: int
 
     return Problem(
         "sequence",
-        f"{length} letters of {n_letters}, single effects and pairs of neighbours",
+        f"{length} letters of {n_letters}: single effects, and pairs with deviation {pairs:g}",
         (n_letters,) * length,
         value,
         best_known=_best_sequence(single, double),

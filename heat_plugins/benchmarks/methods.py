@@ -69,8 +69,9 @@ def _anything(task: Task) -> str | None:
 
 
 def only_one_objective(task: Task) -> str | None:
-    """Return why a method with one objective cannot solve the task."""
-    return None if task.n_objectives == 1 else "it has one objective only"
+    """Return why a method with one objective and no constraints cannot solve the task."""
+    plain = task.n_objectives == 1 and not task.n_constraints
+    return None if plain else "it has one objective and no constraints"
 
 
 @dataclass(frozen=True)
@@ -196,18 +197,33 @@ STRUCTURE_OF: dict[str, Callable[[list[str]], Any]] = {
 }
 
 
+OF_INTERCHANGEABLE = ("sort", "padded-sort", "sum-over-permutations")
+
+
 def of_kernel(description: str, kernel: str = "heat", structure: str | None = None) -> Method:
-    """Return a kernel and a structure under the fixed search: GA and trust region."""
+    """Return a kernel and a structure under the fixed search: GA and trust region.
+
+    As in the paper, all of these are told that the objective is deterministic.
+
+    Raises:
+        ValueError: If the kernel takes no such structure.
+    """
+
+    def sampler(names: list[str], seed: int) -> HeatSampler:
+        known = None if structure is None else STRUCTURE_OF[structure](names)
+        return HeatSampler(seed=seed, deterministic_objective=True, kernel=kernel, structure=known)
 
     def start(task: Task, seed: int) -> Solver:
-        names = [parameter.name for parameter in task.parameters]
-        known = None if structure is None else STRUCTURE_OF[structure](names)
-        sampler = HeatSampler(
-            seed=seed, deterministic_objective=True, kernel=kernel, structure=known
-        )
-        return OptunaSolver(task, sampler)
+        return OptunaSolver(task, sampler([p.name for p in task.parameters], seed))
 
-    return Method(description, start)
+    def why_not(task: Task) -> str | None:
+        kinds = {repr(replace(parameter, name="")) for parameter in task.parameters}
+        if structure in OF_INTERCHANGEABLE and len(kinds) > 1:
+            return "its parameters must have the same choices to change places"
+        return None
+
+    sampler(["a", "b"], 0)  # says at once what does not go together
+    return Method(description, start, why_not)
 
 
 HEAT_AND_HAMMING = {

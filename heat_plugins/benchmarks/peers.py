@@ -39,8 +39,8 @@ class Asked(Generic[Handle]):
 
 def one_objective_without_conditions(task: Task) -> str | None:
     """Return why a method with one objective and a fixed set of parameters cannot solve it."""
-    if task.n_objectives > 1:
-        return "it has one objective only"
+    if task.n_objectives > 1 or task.n_constraints:
+        return "it has one objective and no constraints"
     return "it takes no parameters that depend on others" if task.is_conditional else None
 
 

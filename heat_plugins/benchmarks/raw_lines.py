@@ -27,8 +27,8 @@ class StudyLine:
         seed: Seed of the method and of the first points.
         n_first: How many first points, the same for all methods of a seed, were given.
         scores: What the results so far are worth, after each evaluation.
-        seconds: CPU seconds that each suggestion took, with what the method learnt from the
-            result before it; all threads together.
+        seconds: CPU seconds that each suggestion took, and what the method then learnt from a
+            result; all threads together.
         n_repeats: How many evaluations were at the parameters of an earlier one.
         versions: Releases of what was measured.
         machine: Processor and Python.
@@ -75,13 +75,23 @@ def append(path: Path, line: StudyLine) -> None:
 
 
 def read(paths: Iterable[Path]) -> dict[tuple[str, str, int], StudyLine]:
-    """Return the studies of some files, plain or compressed; of equal keys the last."""
+    """Return the studies of some files, plain or compressed.
+
+    Of several with the same key the longest counts, and of those the last.
+
+    Raises:
+        ValueError: If a file has lines about something else.
+    """
     names = {field.name for field in fields(StudyLine)}
     studies: dict[tuple[str, str, int], StudyLine] = {}
     for path in paths:
         for row in _rows(path):
+            if names - row.keys():
+                raise ValueError(f"{path} must have a study on each line, got {str(row)[:80]}...")
             line = StudyLine(**{name: row[name] for name in names})
-            studies[line.key] = line
+            known = studies.get(line.key)
+            if known is None or line.n_trials >= known.n_trials:
+                studies[line.key] = line
     return studies
 
 

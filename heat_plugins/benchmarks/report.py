@@ -1,13 +1,14 @@
 """Pages of tables and figures, made of raw results.
 
-The same results give the same pages, letter by letter: nothing depends on when or where a report
-is written.
+The same results give the same pages, letter by letter, whenever a report is written. (Where the
+data or the package of a problem are missing, its description and its best known value are too.)
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,7 @@ from heat_plugins.benchmarks.time_tables import (
     ratios,
     seconds_table,
 )
+from heat_plugins.model import KERNELS
 
 __all__ = ["OURS", "load", "peers_of", "write"]
 
@@ -94,17 +96,23 @@ def _facts_of(make: Callable[[], Any] | None) -> Facts | None:
         return None
     try:
         task = make()
-    except Exception:  # its data or a package are missing, which only its own code can tell
+    except (FileNotFoundError, ImportError) as error:
+        print(f"without description, best known value and target: {error}", file=sys.stderr)
         return None
     return Facts(task.description, task.larger_is_better, task.best_known, task.target)
 
 
 def peers_of(results: Results) -> list[str]:
     """Return the methods that are not ours."""
-    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, "Ax-heat"}
-    others = [name for name in results.methods if not name.startswith(OURS)]
-    # Several workers have less to go by, which is a comparison of its own.
-    return [name for name in others if name not in ours and not name.endswith("-workers")]
+    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *KERNELS, "Ax-heat"}
+    return [
+        name
+        for name in results.methods
+        if name not in ours
+        and "+" not in name  # a kernel with a structure
+        and not name.startswith(OURS)
+        and not name.endswith("-workers")  # who have less to go by: a comparison of its own
+    ]
 
 
 def _main_problems(results: Results) -> list[str]:
@@ -318,6 +326,8 @@ def duel_summary(all_duels: Mapping[str, Mapping[str, Duel]]) -> str:
             for duel in by_problem.values()
             if duel.corrected is not None and duel.corrected < 0.05
         ]
+        # Of n seeds the least two-sided p-value is 2^(1 - n).
+        can_tell = any(2.0 ** (1 - duel.outcome.lead.n) < 0.05 for duel in by_problem.values())
         rows.append(
             [
                 peer,
@@ -325,8 +335,8 @@ def duel_summary(all_duels: Mapping[str, Mapping[str, Duel]]) -> str:
                 str(n_ahead),
                 str(n_behind),
                 p_text(sign_test(n_ahead, n_behind)),
-                str(sum(lead > 0 for lead in surely)),
-                str(sum(lead < 0 for lead in surely)),
+                str(sum(lead > 0 for lead in surely)) if can_tell else "-",
+                str(sum(lead < 0 for lead in surely)) if can_tell else "-",
             ]
         )
     header = ["against", "problems", "ahead", "behind", "sign test p"]
@@ -544,7 +554,8 @@ _DUELS = (
     "problems on which the mean is ahead or behind, with the p-value of a sign test; the last "
     "ones those where "
     "Wilcoxon's signed-rank test (exact, two-sided, five seeds or more) says so after Holm's "
-    "correction for the number of problems. The single tests are in [problems.md](problems.md)."
+    "correction for the number of problems; a dash where there are too few seeds for any such "
+    "p-value. The single tests are in [problems.md](problems.md)."
 )
 
 

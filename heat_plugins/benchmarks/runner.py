@@ -19,11 +19,11 @@ import numpy as np
 import optuna
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.methods import Method, Solver
+from heat_plugins.benchmarks.methods import Method
 from heat_plugins.benchmarks.raw_lines import StudyLine
 from heat_plugins.benchmarks.tasks import Params, Result, Task, first_points
 
-__all__ = ["Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
+__all__ = ["Failure", "Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
 
 N_FIRST = 20
 
@@ -60,16 +60,16 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
     def finish_oldest() -> None:
         params = under_way.popleft()
         result = task.evaluate(params)
-        start = _cpu_seconds(solver)
+        start = time.process_time()
         solver.tell(params, result)
-        seconds[-1] += _cpu_seconds(solver) - start
+        seconds[-1] += time.process_time() - start
         results.append(result)
         scores.append(_score(task, results, scores))
 
     for i in range(job.n_trials):
-        start = _cpu_seconds(solver)
+        start = time.process_time()
         params = given[i] if i < len(given) else solver.ask()
-        seconds.append(_cpu_seconds(solver) - start)
+        seconds.append(time.process_time() - start)
         points.add(tuple(sorted(params.items())))
         under_way.append(params)
         if i < len(given) or len(under_way) == method.n_workers:
@@ -90,11 +90,6 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
     )
 
 
-def _cpu_seconds(solver: Solver) -> float:
-    """Return the CPU seconds spent so far, those of a process of the solver's own included."""
-    return time.process_time() + float(getattr(solver, "extra_seconds", 0.0))
-
-
 def _score(task: Task, results: Sequence[Result], before: Sequence[float]) -> float:
     """Return what the results are worth, given what all but the last were."""
     if task.n_objectives > 1:
@@ -103,7 +98,16 @@ def _score(task: Task, results: Sequence[Result], before: Sequence[float]) -> fl
     return min(score, before[-1]) if before else score
 
 
-def run_jobs(jobs: Sequence[Job], path: Path, n_processes: int = 1) -> Iterator[StudyLine]:
+class Failure(NamedTuple):
+    """A study that ended with an error: nothing was noted, the others go on."""
+
+    job: Job
+    error: str
+
+
+def run_jobs(
+    jobs: Sequence[Job], path: Path, n_processes: int = 1
+) -> Iterator[StudyLine | Failure]:
     """Run studies in processes of their own; yield each when it has ended and been noted.
 
     The process that ran a study appends it to the file: it is kept even where whoever waits
@@ -138,9 +142,12 @@ def _quiet() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
-def _study(path: Path, job: Job) -> StudyLine:
+def _study(path: Path, job: Job) -> StudyLine | Failure:
     from heat_plugins.benchmarks.catalogue import method_named, task_named
 
-    line = run_study(task_named(job.problem), method_named(job.method), job)
+    try:
+        line = run_study(task_named(job.problem), method_named(job.method), job)
+    except Exception as error:  # whatever a peer may raise must not end the others' studies
+        return Failure(job, f"{type(error).__name__}: {error}")
     raw_lines.append(path, line)
     return line

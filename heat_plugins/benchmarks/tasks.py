@@ -83,6 +83,7 @@ class Task:
         evaluate: What comes of the parameters that exist.
         score: What the results of a study are worth.
         n_objectives: Number of values of a result.
+        n_constraints: Number of its constraints.
         larger_is_better: Whether scores should be large.
         best_known: The best score known, where one is.
         target: A score that is worth reaching: how many evaluations that takes is reported.
@@ -94,6 +95,7 @@ class Task:
     evaluate: Callable[[Params], Result]
     score: Callable[[Sequence[Result]], float] = best_feasible
     n_objectives: int = 1
+    n_constraints: int = 0
     larger_is_better: bool = False
     best_known: float | None = None
     target: float | None = None
@@ -102,11 +104,6 @@ class Task:
     def is_conditional(self) -> bool:
         """Whether some parameters exist under some choices only."""
         return any(parameter.when for parameter in self.parameters)
-
-    @property
-    def is_categorical(self) -> bool:
-        """Whether all parameters are choices that always exist."""
-        return all(isinstance(p, Choice) and not p.when for p in self.parameters)
 
 
 def active_parameters(task: Task, value_of: Callable[[Parameter], Any]) -> dict[str, Any]:

@@ -222,9 +222,12 @@ def _candidates(
         name: float(np.nan_to_num(density, nan=-np.inf))  # a fit gone wrong
         for name, (_, density) in fits.items()
     }
-    return tuple(
-        replace(chosen, name=name, evidence=evidence) for name, (chosen, _) in fits.items()
-    )
+    return tuple(_with_evidence(chosen, evidence) for chosen, _ in fits.values())
+
+
+def _with_evidence(chosen: Chosen, evidence: Mapping[str, float]) -> Chosen:
+    rival = None if chosen.rival is None else replace(chosen.rival, evidence=evidence)
+    return replace(chosen, evidence=evidence, rival=rival)
 
 
 def _kernel(

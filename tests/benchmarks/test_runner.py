@@ -18,7 +18,14 @@ from heat_plugins.benchmarks.catalogue import METHODS, TASKS, method_named
 from heat_plugins.benchmarks.methods import Method
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.raw_lines import StudyLine
-from heat_plugins.benchmarks.runner import Job, expected_seconds, run_jobs, run_study, to_do
+from heat_plugins.benchmarks.runner import (
+    Failure,
+    Job,
+    expected_seconds,
+    run_jobs,
+    run_study,
+    to_do,
+)
 from heat_plugins.benchmarks.tasks import Choice, Number, Params, Result, Task, first_points
 
 TINY = Task(
@@ -79,11 +86,9 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: list[str] = []
-        self.extra_seconds = 0.0
 
     def ask(self) -> Params:
         self.events.append("ask")
-        self.extra_seconds += 10.0
         return {"c0": "a", "c1": "a", "c2": "b", "x": float(len(self.events))}
 
     def tell(self, params: Params, result: Result) -> None:
@@ -96,13 +101,6 @@ def test_so_many_are_under_way_at_once_and_all_end() -> None:
     line = run_study(TINY, method, Job("tiny", "recorder", 0, 6, 2))
     assert solver.events == [*["tell"] * 2, *["ask"] * 3, "tell", "ask", *["tell"] * 3]
     assert len(line.scores) == 6
-
-
-def test_time_in_a_process_of_the_solvers_own_counts() -> None:
-    method = Method("recorder", lambda task, seed: Recorder())
-    line = run_study(TINY, method, Job("tiny", "recorder", 0, 3, 1))
-    assert line.seconds[0] < 5.0
-    assert line.seconds[1] >= 10.0 and line.seconds[2] >= 10.0
 
 
 def test_one_that_takes_no_first_points_begins_by_itself() -> None:
@@ -263,6 +261,7 @@ def test_what_cannot_be_run_is_left_out_with_a_message(capsys, monkeypatch) -> N
     assert command._possible(jobs) == jobs[-1:]
     printed = capsys.readouterr().err
     assert "no_such_package" in printed and "HEAT_PLUGINS_DATA" in printed
+    assert "NSGA-II on ackley is left out: it is for several objectives" in printed
 
 
 def test_list_names_every_problem_and_method(capsys, monkeypatch, tmp_path) -> None:
@@ -274,7 +273,7 @@ def test_list_names_every_problem_and_method(capsys, monkeypatch, tmp_path) -> N
     printed = capsys.readouterr().out
     assert all(name in printed for name in (*TASKS, *METHODS))
     assert "HEAT_PLUGINS_DATA" in printed  # says how to get the one that needs a file
-    assert "0 have been run" in printed
+    assert "; 0 have been." in printed
 
 
 def test_packed_lines_are_those_that_went_in_and_what_was_there(tmp_path: Path) -> None:
@@ -284,11 +283,13 @@ def test_packed_lines_are_those_that_went_in_and_what_was_there(tmp_path: Path) 
         raw_lines.append(first, a_line(seed=seed))
     assert raw_lines.pack([packed, first], packed) == 2
     raw_lines.append(second, a_line(seed=1))
-    raw_lines.append(second, a_line(seed=2, scores=[0.5]))
+    raw_lines.append(second, a_line(seed=2, scores=[0.5, 0.4]))
+    raw_lines.append(second, a_line(seed=0, scores=[0.1]))  # shorter than what is there
     assert raw_lines.pack([packed, second], packed) == 3
     studies = raw_lines.read([packed])
     assert [key[2] for key in studies] == [0, 1, 2]
-    assert studies["p", "m", 2].scores == [0.5]
+    assert studies["p", "m", 2].scores == [0.5, 0.4]
+    assert studies["p", "m", 0].scores == [2.0, 1.0]
     before = packed.read_bytes()
     raw_lines.pack([packed], packed)
     assert packed.read_bytes() == before
@@ -311,3 +312,52 @@ def test_any_kernel_and_structure_is_a_method(name: str) -> None:
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="KERNEL.STRUCTURE.*padded-sort.*got"):
         method_named(name)
+
+
+def test_a_study_that_fails_is_named_and_the_others_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    bad, good = Job("knapsack", "CatCMAwM", 0, 3), Job("ackley", "Random", 1, 3, 2)
+    outcomes = [*run_jobs([bad, good], path)]
+    (failure,) = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    assert failure.job == bad and "constraints" in failure.error
+    assert [*raw_lines.read([path])] == [good.key]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--seeds", "0"], "at least 1"),
+        (["run", "--trials", "-5"], "at least 1"),
+        (["run", "--first-seed", "-1"], "at least 0"),
+        (["run", "--methods", "Ax-heat"], "Ax-heat must be in the plan"),
+        (["run", "--problems", "knapsack"], "knapsack must be in the plan"),
+        (["pack", "--into", "packed.jsonl"], "must end in .jsonl.xz"),
+        (["pack", "--into", "packed.jsonl.xz"], "must name files, got results.jsonl"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message, capsys, monkeypatch, tmp_path) -> None:
+    from heat_plugins.benchmarks import __main__ as command
+
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as refusal:
+        command.main(arguments)
+    assert message in f"{refusal.value} {capsys.readouterr().err}"
+
+
+def test_lines_about_something_else_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "speed.jsonl"
+    path.write_text('{"kind": "closed-form"}\n')
+    with pytest.raises(ValueError, match="speed.jsonl must have a study on each line"):
+        raw_lines.read([path])
+
+
+def test_constraints_and_unlike_parameters_are_refused_in_advance() -> None:
+    knapsack, mixed = TASKS["knapsack"](), TASKS["ackley53"]()
+    for name in ("SMAC3", "Ax-default", "CatCMAwM", "HEBO"):
+        assert METHODS[name].why_not(knapsack) is not None
+    for name in ("HeatSampler", "TPE", "GPSampler"):
+        assert METHODS[name].why_not(knapsack) is None
+    assert METHODS["padded-sort"].why_not(mixed) is not None
+    assert METHODS["padded-sort"].why_not(TASKS["ackley"]()) is None
+    with pytest.raises(ValueError, match="hed"):
+        method_named("hed+sort")
