@@ -24,6 +24,7 @@ from heat_plugins.space import Array, Space
 __all__ = ["NO_REGION", "TrustRegion", "TrustRegionRules", "replay"]
 
 NO_REGION = -1  # the tag of a trial that no region asked for: start-up, enqueued, added
+FEWEST_FAILURES, MOST_FAILURES = 5, 20  # in a row before a region shrinks
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,9 @@ class TrustRegionRules:
         first_scale: Size at the start, as a share of the whole space.
         factor: By how much it grows and shrinks.
         successes_to_grow: Improvements in a row before it grows.
-        failures_to_shrink: Trials in a row without one before it shrinks.
+        failures_to_shrink: Trials in a row without one before it shrinks. None for as many as its
+            best point has parameters (as in TuRBO), from 5 to 20: what is small has been
+            looked at sooner.
         smallest_box: Half the side of the numeric box below which a region ends. (Without
             numbers, a Hamming radius below 1 ends it.)
     """
@@ -42,7 +45,7 @@ class TrustRegionRules:
     first_scale: float = 0.8
     factor: float = 1.5
     successes_to_grow: int = 3
-    failures_to_shrink: int = 20
+    failures_to_shrink: int | None = None
     smallest_box: float = 0.01
 
 
@@ -121,12 +124,20 @@ def replay(
         successes, failures = (successes + 1, 0) if improves else (0, failures + 1)
         if successes == rules.successes_to_grow:
             scale, successes = min(1.0, scale * rules.factor), 0
-        elif failures == rules.failures_to_shrink:
+        elif failures >= _patience(points[best.trials[0]], space, rules):
             scale, failures = scale / rules.factor, 0
             if scale < smallest:
                 index, scale, best = index + 1, rules.first_scale, type(best)()
     centre = points[best.trials[0]] if best.trials else None
     return TrustRegion(index, centre, best.value, scale, successes, failures, tuple(best.trials))
+
+
+def _patience(centre: Array, space: Space, rules: TrustRegionRules) -> int:
+    """Return after how many failures a region around a centre (d,) shrinks."""
+    if rules.failures_to_shrink is not None:
+        return rules.failures_to_shrink
+    n_parameters = int(np.sum(~np.isnan(centre) & (space.n_levels > 1)))
+    return min(max(n_parameters, FEWEST_FAILURES), MOST_FAILURES)
 
 
 class _BestValue:

@@ -331,6 +331,31 @@ def test_a_new_region_has_a_front_of_its_own():
     assert region.front == (2, 3)
 
 
+# ----------------------------------------------------------------- how long it is waited
+@pytest.mark.parametrize(
+    ("n_parameters", "patience"), [(2, 5), (5, 5), (9, 9), (20, 20), (50, 20)]
+)
+def test_as_many_failures_as_parameters_shrink_a_region(n_parameters, patience):
+    space = Space(tuple(Float(f"x{i}", 0, 1) for i in range(n_parameters)))
+    rules = TrustRegionRules()
+
+    def scale_after(n_failures):
+        return after([0.0] + [1.0] * n_failures, space=space, rules=rules).scale
+
+    assert scale_after(patience - 1) == rules.first_scale
+    assert scale_after(patience) == pytest.approx(rules.first_scale / rules.factor)
+    assert scale_after(2 * patience) == pytest.approx(rules.first_scale / rules.factor**2)
+
+
+def test_parameters_that_do_not_exist_at_the_centre_need_no_patience():
+    space = Space(tuple(Float(f"x{i}", 0, 1) for i in range(12)))
+    points = points_of(space)[:8].copy()
+    points[:, 7:] = np.nan  # seven exist
+    values, tags = np.array([0.0] + [1.0] * 7), np.zeros(8, np.int64)
+    rules = TrustRegionRules()
+    assert replay(points, values, tags, space, rules).scale < rules.first_scale
+
+
 # ----------------------------------------------------------- parameters that may not exist
 def test_the_ball_is_a_share_of_the_parameters_that_exist_at_the_centre():
     centre = np.array([0.0, np.nan, np.nan, 2.0, 1.0, np.nan])
