@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,22 @@ from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.symmetry import Symmetry
 from heat_plugins.space import Array
 
-__all__ = ["PointSet"]
+__all__ = ["Allowed", "PointSet", "both"]
+
+Allowed = Callable[[Array], NDArray[np.bool_]]
+
+
+def both(one: Allowed, other: Allowed | None) -> Allowed:
+    """Return the rule that allows what two rules do; the second is asked about less."""
+    if other is None:
+        return one
+
+    def allowed(points: Array) -> NDArray[np.bool_]:
+        result = one(points)
+        result[result] = other(points[result])
+        return result
+
+    return allowed
 
 
 class PointSet:
@@ -25,7 +41,7 @@ class PointSet:
         self,
         points: Array,
         symmetry: Symmetry | None = None,
-        allowed: Callable[[Array], NDArray[np.bool_]] | None = None,
+        allowed: Allowed | None = None,
     ) -> None:
         """Remember points (n, d), and with them all that a symmetry takes for the same.
 
@@ -44,6 +60,12 @@ class PointSet:
     def has_rule(self) -> bool:
         """Whether more points than the remembered ones may be in the set."""
         return self._allowed is not None
+
+    def restricted_to(self, rule: Allowed) -> PointSet:
+        """Return the set with all points (n, d) added for which the rule returns False."""
+        larger = copy.copy(self)
+        larger._allowed = both(rule, self._allowed)
+        return larger
 
     def __len__(self) -> int:
         """Return the number of different points."""

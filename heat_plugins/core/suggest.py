@@ -11,14 +11,14 @@ between calls is a memo that changes the time and never the result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.acquisition import LogExpectedImprovement
+from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.feasibility import LogFeasibility, Sum
@@ -32,7 +32,7 @@ from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.merit import merits, violations
 from heat_plugins.core.outputs import Output, fit_output
 from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
-from heat_plugins.core.seen import PointSet
+from heat_plugins.core.seen import Allowed, PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.core.values import place_of, standardise
 from heat_plugins.model import Model
@@ -48,8 +48,6 @@ __all__ = [
     "objective_of",
     "suggest",
 ]
-
-Allowed = Callable[[Array], NDArray[np.bool_]]
 
 
 class NothingAllowed(ValueError):
@@ -141,7 +139,7 @@ def suggest(
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
     if limits is not None:
-        allowed = _both(limits.holds, allowed)
+        allowed = both(limits.holds, allowed)
     avoid = PointSet(everything, symmetry, allowed)
     whole = Domain(space, held=held, conditions=conditions, limits=limits)
     if whole.is_empty(history.points):
@@ -160,7 +158,17 @@ def suggest(
     models = _models(builder, history, settings, region, memo)
     acquisition = goal.acquisition(models, region)
     starts = _starts(history, goal, domain)
-    point = maximise(acquisition, domain, avoid, starts, rng, settings.search)
+    # Whoever holds a choice wants this branch.
+    has_branches = conditions is not None and not held
+    around = _keep_away(avoid, history, region, space) if has_branches else avoid
+    point = maximise(acquisition, domain, around, starts, rng, settings.search)
+    if has_branches and models.expect_little_of(region, acquisition, point):
+        other = region.next()
+        branch_acquisition = goal.acquisition(models, other)
+        away = _keep_away(avoid, history, other, space)
+        elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
+        if elsewhere is not None:
+            region, acquisition, point = other, branch_acquisition, elsewhere
     if point is None and domain.region is not None:
         point = maximise(acquisition, whole, avoid, starts, rng, settings.search)
     is_new = True
@@ -178,17 +186,12 @@ def suggest(
     return Suggestion(point, region.index, is_new, models.objectives[0].chosen, region, value)
 
 
-def _both(one: Allowed, other: Allowed | None) -> Allowed:
-    """Return the rule that allows what two rules do; the second is asked about less."""
-    if other is None:
-        return one
-
-    def allowed(points: Array) -> NDArray[np.bool_]:
-        both = one(points)
-        both[both] = other(points[both])
-        return both
-
-    return allowed
+def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
+    """Return what a region should avoid: also what belongs to regions before it."""
+    if not region.ended:
+        return avoid
+    ended = history.points[list(region.ended)]
+    return avoid.restricted_to(lambda points: is_elsewhere(points, region.centre, ended, space))
 
 
 def _as_declared(space: Space, history: History, conditions: Conditions) -> History:
@@ -234,6 +237,20 @@ class _Models:
     objectives: list[Output]
     constraints: list[Output]
     pending: Array
+
+    def expect_little_of(
+        self, region: TrustRegion, acquisition: BatchFunction, point: Array | None
+    ) -> bool:
+        """Whether a region has little left to give, if this (d,) is its best new point.
+
+        Only of exact values with one objective and no constraints: otherwise what the
+        acquisition says has no such unit, or never comes to an end.
+        """
+        if point is None or not region.is_searched or self.constraints or len(self.objectives) > 1:
+            return False
+        if not self.objectives[0].is_deterministic:
+            return False
+        return float(acquisition(point[None])[0]) < NEXT_TO_NOTHING
 
 
 def _models(

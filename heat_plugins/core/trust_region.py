@@ -7,7 +7,7 @@ become too small a new one is begun elsewhere. With several objectives its centr
 the trials that no other of the region dominates, and a success is a trial that no earlier one
 dominates. All of that is a fold over the finished
 trials in order of completion: nothing is stored but, on each trial, the number of the
-region that it was asked for.
+region that it was asked for. A trial that was asked for the next region begins it.
 """
 
 from __future__ import annotations
@@ -62,6 +62,9 @@ class TrustRegion:
         scale: Its size as a share of the space.
         n_successes: Improvements in a row.
         n_failures: Trials in a row without one.
+        ended: The best trials of the regions before.
+        is_searched: Whether as many trials were asked for as it may have failures before it
+            shrinks.
     """
 
     index: int = 0
@@ -71,6 +74,12 @@ class TrustRegion:
     n_successes: int = 0
     n_failures: int = 0
     front: tuple[int, ...] = ()
+    ended: tuple[int, ...] = ()
+    is_searched: bool = False
+
+    def next(self) -> TrustRegion:
+        """Return the region after this one, which has no trials yet."""
+        return TrustRegion(self.index + 1, ended=(*self.ended, *self.front[:1]))
 
     def as_region(self, space: Space) -> Region | None:
         """Return the part of the space to search; None for all of it."""
@@ -101,8 +110,9 @@ def replay(
         space: The space of the points.
         rules: When the region changes.
 
-    A trial asked for by an earlier region comes too late to say anything about this one. One
-    that no region asked for may move the centre but is neither a success nor a failure.
+    A trial asked for by an earlier region comes too late to say anything about this one, and one
+    asked for by the next ends it. One that no region asked for may move the centre but is
+    neither a success nor a failure.
     """
     n_discrete = _n_free_discrete(space)
     smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
@@ -110,13 +120,18 @@ def replay(
         smallest = min(smallest, rules.smallest_box)
     best = _BestValue() if values.ndim == 1 or values.shape[1] == 1 else _Front()
     rows = values.reshape(len(values)) if isinstance(best, _BestValue) else values
-    index, scale = 0, rules.first_scale
-    successes = failures = 0
+    index, scale, ended = 0, rules.first_scale, list[int]()
+    successes = failures = n_asked = 0
     for i, (value, tag) in enumerate(zip(rows.tolist(), asked_from.tolist(), strict=True)):
+        if tag == index + 1:
+            ended += best.trials[:1]
+            index, scale, best = index + 1, rules.first_scale, type(best)()
+            successes = failures = n_asked = 0
         if tag > index:
             tag = NO_REGION  # from another study: added by hand
         if tag not in (index, NO_REGION):
             continue
+        n_asked += tag == index
         counts = tag == index and bool(best.trials)
         improves = best.add(i, value)
         if not counts:
@@ -127,9 +142,21 @@ def replay(
         elif failures >= _patience(points[best.trials[0]], space, rules):
             scale, failures = scale / rules.factor, 0
             if scale < smallest:
+                ended += best.trials[:1]
                 index, scale, best = index + 1, rules.first_scale, type(best)()
+                n_asked = 0
     centre = points[best.trials[0]] if best.trials else None
-    return TrustRegion(index, centre, best.value, scale, successes, failures, tuple(best.trials))
+    return TrustRegion(
+        index,
+        centre,
+        best.value,
+        scale,
+        successes,
+        failures,
+        tuple(best.trials),
+        tuple(ended),
+        centre is not None and n_asked >= _patience(centre, space, rules),
+    )
 
 
 def _patience(centre: Array, space: Space, rules: TrustRegionRules) -> int:

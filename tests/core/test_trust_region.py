@@ -72,10 +72,13 @@ def slow_replay(values, tags, space, rules):
     if n_discrete < len(space):
         smallest = min(smallest, rules.smallest_box)
     fresh = {"centre": None, "best": math.inf, "scale": rules.first_scale, "good": 0, "bad": 0}
-    region, index = dict(fresh), 0
+    region, index, ended = dict(fresh), 0, []
     for i, (value, tag) in enumerate(zip(values, tags, strict=True)):
         if NO_REGION < tag < index:
             continue
+        if tag == index + 1:  # asked for by the next one: this one has ended
+            ended += [] if region["centre"] is None else [region["centre"]]
+            region, index = dict(fresh), index + 1
         if tag > index:
             tag = NO_REGION
         has_centre = region["centre"] is not None
@@ -91,8 +94,9 @@ def slow_replay(values, tags, space, rules):
         if region["bad"] == rules.failures_to_shrink:
             region.update(scale=region["scale"] / rules.factor, bad=0)
             if region["scale"] < smallest:
+                ended.append(region["centre"])
                 region, index = dict(fresh), index + 1
-    return index, region
+    return index, region, ended
 
 
 @SPACES
@@ -101,8 +105,9 @@ def slow_replay(values, tags, space, rules):
 def test_replay_is_the_fold_it_describes(space, history):
     values, tags = history
     region = after(values, tags, space)
-    index, expected = slow_replay(values, tags, space, RULES)
+    index, expected, ended = slow_replay(values, tags, space, RULES)
     assert region.index == index
+    assert list(region.ended) == ended
     assert region.best == expected["best"]
     assert region.scale == pytest.approx(expected["scale"], rel=1e-12)
     assert (region.n_successes, region.n_failures) == (expected["good"], expected["bad"])
@@ -199,7 +204,7 @@ def test_a_region_that_is_too_small_ends_and_the_next_knows_nothing_of_it(space)
         values, tags = [*values, 6.0], [*tags, 0]
         assert len(values) < 50
     region = after(values, tags, space)
-    assert state(region) == state(dataclasses.replace(after([], space=space), index=1))
+    assert state(region) == state(dataclasses.replace(after([], space=space), index=1, ended=(0,)))
     assert region.as_region(space) is None
     # worse than before, yet the best of the new region
     region = after([*values, 7.0], [*tags, 1], space)
@@ -241,6 +246,24 @@ def test_a_tag_of_a_region_still_to_come_is_no_tag():
     """Such a trial was added from another study."""
     values = [5.0, 6.0, 1.0, 6.0]
     assert state(after(values, [0, 0, 7, 0])) == state(after(values, [0, 0, NO_REGION, 0]))
+
+
+def test_a_trial_asked_for_by_the_next_region_begins_it():
+    values = [5.0, 4.0, 6.0]
+    region = after(values)
+    following = region.next()
+    assert (following.index, following.ended, following.centre) == (1, (1,), None)
+    assert following.as_region(DISCRETE) is None
+    begun = after([*values, 9.0], [0, 0, 0, 1])
+    assert (begun.index, begun.best, begun.front, begun.ended) == (1, 9.0, (3,), (1,))
+    assert (begun.n_successes, begun.n_failures, begun.scale) == (0, 0, RULES.first_scale)
+    # late ones of the region before do not count
+    assert state(after([*values, 9.0, 1.0], [0, 0, 0, 1, 0])) == state(begun)
+
+
+def test_a_region_without_a_trial_leaves_no_centre_behind():
+    region = after([5.0], [1])
+    assert (region.index, region.best, region.ended) == (1, 5.0, ())
 
 
 def test_start_up_trials_give_the_centre():
@@ -285,7 +308,7 @@ def several_objectives(draw):
         )
     )
     return np.array(values).reshape(n, m), draw(
-        st.lists(st.integers(-1, 1), min_size=n, max_size=n)
+        st.lists(st.integers(-1, 0), min_size=n, max_size=n)
     )
 
 

@@ -226,4 +226,4 @@ def test_the_trust_region_follows_from_the_history_alone() -> None:
     assert trials == run(renew=True)
     regions = [region for _, region in trials]
     assert regions[:2] == [None, NO_REGION]  # nothing was known of the first, nor asked for
-    assert set(regions[2:]) == {0, 1}
+    assert {0, 1} <= set(regions[2:])

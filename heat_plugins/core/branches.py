@@ -1,0 +1,55 @@
+"""Where to go on when a branch of a conditional space has been searched.
+
+A choice that decides which other parameters exist splits the space into branches, and a search
+settles in one of them. What the others could give is hard to see from there: their own parameters
+are untried, and at random values of these they are worse than a branch that has been optimised.
+So when next to nothing is expected any more, a new trust region begins in another branch, with a
+best value of its own to improve on, and stays away from the regions before it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.space import Array, Space
+
+__all__ = ["NEXT_TO_NOTHING", "is_elsewhere"]
+
+# Log of an expected improvement, in deviations of the values, that is not worth a trial.
+NEXT_TO_NOTHING = float(np.log(1e-3))
+# Of the parameters at the centre of a region: what is nearer than that belongs to it for ever.
+NEARBY = 0.5
+
+
+def is_elsewhere(
+    points: Array, centre: Array | None, ended: Array, space: Space
+) -> NDArray[np.bool_]:
+    """Return (n,) which points a region may propose, given those that have ended.
+
+    The distance of two points is the number of choices that differ and of parameters that exist
+    at one of them only. A point must be as far from the centre of each ended region as half of
+    the parameters there are many, and at least as near to the region's own centre.
+
+    Args:
+        points: (n, d) the points.
+        centre: (d,) of the region; None while it has no trial.
+        ended: (k, d) centres of the regions before it.
+        space: The space of the points.
+    """
+    distances = np.stack([_distances(points, other, space) for other in ended])  # (k, n)
+    n_parameters = np.sum(~np.isnan(ended) & (space.n_levels > 1), axis=1)
+    elsewhere: NDArray[np.bool_] = np.all(
+        distances >= np.maximum(1.0, NEARBY * n_parameters)[:, None], axis=0
+    )
+    if centre is not None:
+        elsewhere &= _distances(points, centre, space) <= distances.min(axis=0)
+    return elsewhere
+
+
+def _distances(points: Array, centre: Array, space: Space) -> NDArray[np.int64]:
+    """Return (n,) distances of points (n, d) from a centre (d,)."""
+    exists, exists_there = ~np.isnan(points), ~np.isnan(centre)
+    differs = exists & exists_there & (points != centre) & space.is_discrete
+    distances: NDArray[np.int64] = np.sum(differs | (exists != exists_there), axis=1)
+    return distances
