@@ -12,10 +12,12 @@ forth with every small difference costs more than a slightly less likely model d
 
 Unless the user says that the objective is deterministic, two models are fitted: one with next to
 no noise, and one whose noise is learnt. Where noise is not more likely, there is none. Where it
-is far more likely, there is. In between nobody can tell noise from ruggedness, or from bad values
-that the model does not fit; and either mistake is costly. With noise where there is none, small
-differences between the best values, all that is left to gain, count for nothing; without it
-where there is some, lucky values are taken for good ones. So there the two take turns.
+is far more likely and large, there is. In between nobody can tell noise from ruggedness, or from
+bad values that the model does not fit; and either mistake is costly. With noise where there is
+none, small differences between the best values, all that is left to gain, count for nothing;
+without it where there is some, lucky values are taken for good ones. So there the two take turns,
+and the model without noise has two of three: one look from afar now and then is enough to leave a
+lucky value, but what is within reach takes many small steps.
 """
 
 from __future__ import annotations
@@ -48,7 +50,11 @@ CLEAR_EVIDENCE = 5.0  # difference of log densities
 # By how much noise must be more likely than none before values may, and must, have it.
 SOME_NOISE = 2.0
 CLEAR_NOISE = 25.0
-LEAST_NOISE = 1e-3  # of what is called noise, as a share of the signal variance
+# As shares of the signal variance: the least that is called noise, and the least that cannot be
+# a rugged objective instead, which looks noisy too the more trials there are.
+LEAST_NOISE = 1e-3
+MUCH_NOISE = 0.15
+TURN_OF_NOISE = 3  # every how many trials, where nobody can tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +142,7 @@ def fitted(
         arguments = (builder, some, standardised, deterministic, n0, evenly, known)
         memo.key, memo.candidates = key, _candidates(*arguments)
     start = _choose(memo.candidates)
-    if start.rival is not None and n % 2:
+    if start.rival is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
         start = start.rival
     if n0 == n:
         return start
@@ -209,7 +215,8 @@ def _candidates(
         evidence = noisy_density - density - log_prior_of_no_noise()
         if noisy.hyperparameters.log_noise < np.log(LEAST_NOISE):
             return exact, max(density, noisy_density)
-        if evidence > CLEAR_NOISE:
+        is_much = noisy.hyperparameters.log_noise > np.log(MUCH_NOISE)
+        if evidence > CLEAR_NOISE and is_much:
             return noisy, noisy_density
         if evidence > SOME_NOISE:
             exact = replace(exact, rival=noisy)

@@ -187,13 +187,15 @@ def test_chosen_structures_have_names_and_no_evidence(structure, name):
 
 
 # -------------------------------------------------------------------------- noise or not
-def with_noise(deviation, n=97, deterministic=None, model=None):
-    """Learn from a sum with noise, of n and of n + 1 observations."""
+def with_noise(deviation, n=99, deterministic=None, model=None):
+    """Learn from a sum with noise, of n, n + 1 and n + 2 observations."""
     rng = np.random.default_rng(0)
-    points = SPACE.sample(n + 1, rng)
-    values = additive(points, rng) + deviation * rng.standard_normal(n + 1)
+    points = SPACE.sample(n + 2, rng)
+    values = additive(points, rng) + deviation * rng.standard_normal(n + 2)
     model = model or Model(structure=Additive(remainder=False))
-    return [learnt(model, points[:m], values[:m], deterministic=deterministic) for m in (n, n + 1)]
+    return [
+        learnt(model, points[:m], values[:m], deterministic=deterministic) for m in range(n, n + 3)
+    ]
 
 
 def test_values_that_look_exact_are_taken_for_exact():
@@ -209,11 +211,19 @@ def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
         assert 0.02 < np.exp(chosen.hyperparameters.log_noise) < 0.5  # 1 of about 6
 
 
+def test_little_noise_may_be_something_else(monkeypatch):
+    """However likely it is: what a kernel does not fit looks like noise too."""
+    monkeypatch.setattr(learn, "CLEAR_NOISE", 5.0)
+    monkeypatch.setattr(learn, "MUCH_NOISE", 10.0)
+    assert [chosen.is_noise_free for chosen in with_noise(1.0)] == [True, True, False]
+
+
 def test_where_nobody_can_tell_the_two_take_turns(monkeypatch):
     monkeypatch.setattr(learn, "CLEAR_NOISE", np.inf)
-    odd, even = with_noise(1.0)
-    assert (odd.is_noise_free, even.is_noise_free) == (False, True)
-    assert even.hyperparameters.log_noise == pytest.approx(np.log(1e-4))
+    three = with_noise(1.0)
+    assert [chosen.is_noise_free for chosen in three] == [True, True, False]
+    assert three[0].hyperparameters.log_noise == pytest.approx(np.log(1e-4))
+    assert three[2].hyperparameters.log_noise > np.log(1e-3)
     monkeypatch.setattr(learn, "SOME_NOISE", np.inf)
     assert all(chosen.is_noise_free for chosen in with_noise(1.0))
 
