@@ -276,7 +276,25 @@ def _curves_of(
             one = curve(results, problem, method, objective_seconds)
             if one is not None and np.isfinite(one.mean).any():
                 found.setdefault(problem, {})[method] = one
+        if methods[0] in found.get(problem, {}):
+            found[problem] = _cut(results, problem, methods[0], found[problem])
     return found
+
+
+def _cut(
+    results: Results, problem: str, first: str, found: Mapping[str, Curve]
+) -> dict[str, Curve]:
+    """Return curves no longer than those of methods with as few evaluations as the first.
+
+    A method that costs next to nothing may have made a hundred times as many.
+    """
+    usual = results.length(problem, first)
+    end = max(one.x[-1] for m, one in found.items() if results.length(problem, m) <= usual)
+    cut = {}
+    for method, one in found.items():
+        n = max(int(np.searchsorted(one.x, end, side="right")), 1)
+        cut[method] = Curve(one.x[:n], one.mean[:n], one.error[:n])
+    return cut
 
 
 def _has_panel(grid: Grid, found: Mapping[str, object], i: int, j: int) -> bool:

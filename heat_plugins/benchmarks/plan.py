@@ -47,10 +47,14 @@ class Block:
     n_trials: int = 200
 
 
+# Problems whose evaluations take no time to speak of.
+_CHEAP = tuple(f"{name}-relocated" for name in (*PAPER, *SFU_NAMES, "ackley53"))
 _BOTH = tuple(name for problem in PAPER for name in (problem, f"{problem}-relocated"))
 
 PLAN: tuple[Block, ...] = (
     Block((*RELOCATED, *USERS), ("HeatSampler", *FAST_PEERS)),
+    # As many evaluations as it could make in our time, if they cost nothing.
+    Block(_CHEAP, ("CatCMAwM",), n_trials=10_000),
     Block((*RELOCATED, *USERS), ("SMAC3", "GPSampler"), n_seeds=5),
     Block(_BOTH, (*HEAT_AND_HAMMING, *OTHER_KERNELS)),
     Block(SFU_NAMES, ("heat", "sort", "padded-sort", "ssk")),

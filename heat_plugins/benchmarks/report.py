@@ -183,7 +183,7 @@ def _lengths(results: Results, problem: str, method: str) -> str:
 def _to_target(results: Results, problem: str, method: str, target: float) -> str:
     sign = results.sign(problem)
     counts = [
-        evaluations_to([sign * score for score in line.scores], sign * target)
+        evaluations_to([sign * score for score in line.scores[:FULL]], sign * target)
         for line in results.studies(problem, method).values()
     ]
     n_reached = sum(map(math.isfinite, counts))
@@ -628,7 +628,8 @@ _EQUAL_TIME = (
     f"What methods have reached when `{OURS}` ends its study (200 evaluations, or all it has), if "
     "an evaluation takes 0, 1 or 10 seconds: the time of a study is that of its evaluations and "
     "the CPU seconds of its suggestions. In square brackets how many evaluations that were; +: "
-    "the study ended earlier, with time left in which it might have found something better. "
+    "the study ended earlier, with time left in which it might have found something better. (So "
+    "where evaluations cost nothing, a method that needs no time either was given up to 10,000.) "
     "A seed has as much time as the same seed of "
     f"`{OURS}`. The other signs are those of the [main table](README.md)."
 )
@@ -690,12 +691,12 @@ def _sources(results: Results) -> list[str]:
 def _problems_page(results: Results, all_duels: Mapping[str, Mapping[str, Duel]]) -> list[str]:
     parts = ["# Problem by problem", _LEGEND]
     parts.append(
-        "Evaluations to a target: the median over seeds, one that does not reach it counting as "
-        "infinite; in brackets how many do. CPU seconds a suggestion: after the first points, "
-        "all threads together. Repeats: evaluations of a study at the parameters of an earlier "
-        f"one. Ahead by: how much better `{OURS}` is, mean over the common seeds; p: Wilcoxon's "
-        "signed-rank test, exact and two-sided, a dash below five seeds; Holm p: the same "
-        "corrected for the number of problems with this peer."
+        "Evaluations to a target: the median over seeds, one that does not reach it within 200 "
+        "counting as infinite; in brackets how many do. CPU seconds a suggestion: after the first "
+        "points, all threads together. Repeats: evaluations of a study at the parameters of an "
+        f"earlier one. Ahead by: how much better `{OURS}` is, mean over the common seeds; p: "
+        "Wilcoxon's signed-rank test, exact and two-sided, a dash below five seeds; Holm p: the "
+        "same corrected for the number of problems with this peer."
     )
     for problem in results.problems:
         facts = results.facts(problem)

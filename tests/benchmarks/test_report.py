@@ -460,6 +460,29 @@ def test_a_curve_leaves_out_first_points_short_studies_and_what_is_infinite():
     assert figures.curve(results_of(lines), "q", "m") is None
 
 
+def test_curves_of_far_longer_studies_are_cut():
+    lines = [study("p", "ours", 0, 1.0, n=20), study("p", "short", 0, 1.0, n=10)]
+    lines.append(study("p", "cheap", 0, 1.0, n=500))
+    results = results_of(lines, {"p": Facts()})
+    found = figures._curves_of(results, [["p"]], ["ours", "short", "cheap"])["p"]
+    assert {method: one.x[-1] for method, one in found.items()} == {
+        "ours": 20.0,
+        "short": 10.0,
+        "cheap": 20.0,
+    }
+    assert len(found["cheap"].x) == len(found["cheap"].mean) == len(found["cheap"].error)
+    # without the first of the methods there is nothing to go by
+    found = figures._curves_of(results, [["p"]], ["none", "short", "cheap"])["p"]
+    assert found["cheap"].x[-1] == 500.0
+
+
+def test_a_target_must_be_reached_within_the_usual_number_of_evaluations():
+    late = study("p", "cheap", 0, 1.0, n=500)
+    late = StudyLine(**{**asdict(late), "scores": [9.0] * 300 + [0.0] * 200})
+    results = results_of([late, study("p", "HeatSampler", 0, 1.0)], {"p": Facts(target=5.0)})
+    assert report._to_target(results, "p", "cheap", 5.0) == "∞ (0 of 1)"
+
+
 def test_colours_are_of_methods_and_differ_within_a_figure():
     groups = [
         [*HEAT_AND_HAMMING, "hed", "ssk", "cocabo", "rducb"],
