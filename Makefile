@@ -63,7 +63,7 @@ bench: $(FULL) ## compare speed and quality with peers, in about five minutes
 	$(BIN)/python -m heat_plugins.benchmarks run --quick --results bench.jsonl
 	$(BIN)/python -m heat_plugins.benchmarks report --results bench.jsonl --folder bench-report
 
-evidence: peers ## run what docs/results lacks of the plan (days; stop and go on at any time)
+evidence: peers ## run what docs/results lacks of the plan (hours; stop and go on at any time)
 	$(BIN)/python -m heat_plugins.benchmarks run --also $(RAW) $(ARGS)
 
 results: $(FULL) ## write docs/results anew from its raw lines, and from results.jsonl if it exists

@@ -207,6 +207,22 @@ class MainTable(NamedTuple):
     text: str
     lost: list[str]  # a line each
     few: list[str]  # problems with too few seeds of ours for a test
+    few_of: list[str]  # peers with too few seeds on some problem
+
+    @property
+    def caution(self) -> str:
+        """What to bear in mind where seeds are few; nothing where they are not."""
+        parts = []
+        if self.few:
+            parts.append(f"problems {', '.join(self.few)}")
+        if self.few_of:
+            parts.append(f"methods {', '.join(self.few_of)} (some or all problems)")
+        if not parts:
+            return ""
+        return (
+            f"Fewer than {MIN_SEEDS} seeds, so that a mean is a first impression and no test is "
+            f"made: {'; '.join(parts)}."
+        )
 
 
 def main_table(results: Results, evaluations: Mapping[str, int]) -> MainTable | None:
@@ -257,7 +273,12 @@ def main_table(results: Results, evaluations: Mapping[str, int]) -> MainTable | 
     rows.append(["best or as good", "", "", *best_cells, ""])
     header = ["problem", "evaluations", "seeds", *methods, f"{OURS} is"]
     few = [problem for problem, row in losses.items() if row[OURS].n < MIN_SEEDS]
-    return MainTable(table(header, rows), lost, few)
+    few_of = [
+        method
+        for method in methods[1:]
+        if any(method in row and row[method].n < MIN_SEEDS for row in losses.values())
+    ]
+    return MainTable(table(header, rows), lost, few, few_of)
 
 
 def _loss_line(results: Results, problem: str, best: str, n: int) -> str:
@@ -531,6 +552,8 @@ def _show_in(readme: Path, results: Results, folder: Path) -> None:
         )
     place = folder.resolve().relative_to(readme.resolve().parent).as_posix()
     text = main.text.replace("](problems.md", f"]({place}/problems.md")
+    if main.caution:
+        text += f"\n\n{main.caution}"
     readme.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 
@@ -639,11 +662,8 @@ def _main_table_parts(main: MainTable | None) -> list[str]:
     if main is None:
         return [f"No problem has studies of `{OURS}` and of another method."]
     parts = [main.text]
-    if main.few:
-        parts.append(
-            f"Fewer than {MIN_SEEDS} seeds, so that a mean is a first impression and no test is "
-            f"made: {', '.join(main.few)}."
-        )
+    if main.caution:
+        parts.append(main.caution)
     if main.lost:
         parts.append("\n".join([f"Where `{OURS}` is behind the best:\n", *main.lost]))
     else:

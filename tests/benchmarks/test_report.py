@@ -204,7 +204,7 @@ def test_few_seeds_are_named(tmp_path):
     lines = studies("p-relocated", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=4)
     report.write([written(lines, tmp_path / "a.jsonl")], tmp_path / "out", figures=False)
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "no test is made: p-relocated." in page
+    assert "no test is made: problems p-relocated; methods TPE (some or all problems)." in page
 
 
 def test_short_studies_go_into_the_second_table(tmp_path):
