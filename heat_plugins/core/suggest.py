@@ -158,8 +158,8 @@ def suggest(
     models = _models(builder, history, settings, region, memo)
     acquisition = goal.acquisition(models, region)
     starts = _starts(history, goal, domain)
-    # Whoever holds a choice wants this branch.
-    has_branches = conditions is not None and not held
+    # Whoever holds a choice wants this branch; a front may go through many.
+    has_branches = conditions is not None and not held and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
     point = maximise(acquisition, domain, around, starts, rng, settings.search)
     if has_branches and models.expect_little_of(region, acquisition, point):
@@ -243,12 +243,11 @@ class _Models:
     ) -> bool:
         """Whether a region has little left to give, if this (d,) is its best new point.
 
-        Only of exact values with one objective and no constraints: otherwise what the
-        acquisition says has no such unit, or never comes to an end.
+        Only of one objective with exact values and without constraints: otherwise what the
+        acquisition says has another unit, or never comes to an end.
         """
-        if point is None or not region.is_searched or self.constraints or len(self.objectives) > 1:
-            return False
-        if not self.objectives[0].is_deterministic:
+        is_exact = self.objectives[0].is_deterministic and not self.constraints
+        if point is None or not region.is_searched or not is_exact:
             return False
         return float(acquisition(point[None])[0]) < NEXT_TO_NOTHING
 
