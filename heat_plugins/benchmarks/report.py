@@ -651,8 +651,7 @@ _EQUAL_TIME = (
     f"What methods have reached when `{OURS}` ends its study (200 evaluations, or all it has), if "
     "an evaluation takes 0, 1 or 10 seconds: the time of a study is that of its evaluations and "
     "the CPU seconds of its suggestions. In square brackets how many evaluations that were; +: "
-    "the study ended earlier, with time left in which it might have found something better. (So "
-    "where evaluations cost nothing, a method that needs no time either was given up to 10,000.) "
+    "the study ended earlier, with time left in which it might have found something better. "
     "A seed has as much time as the same seed of "
     f"`{OURS}`. The other signs are those of the [main table](README.md)."
 )
