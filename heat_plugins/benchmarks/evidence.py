@@ -1,0 +1,111 @@
+"""What a report is made of: studies, facts about their problems, and who is a peer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from heat_plugins.benchmarks import raw_lines
+from heat_plugins.benchmarks.functions import SFU
+from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
+from heat_plugins.benchmarks.statistics import Facts, Results
+from heat_plugins.model import KERNELS
+
+__all__ = [
+    "BIOLOGY",
+    "FULL",
+    "HALF",
+    "OURS",
+    "SPEED_FILE",
+    "VARIANTS",
+    "full_lengths",
+    "load",
+    "main_problems",
+    "peers_of",
+    "read_speed",
+]
+
+OURS = "HeatSampler"
+FULL, HALF = 200, 100  # evaluations of the two main tables
+SPEED_FILE = "speed.jsonl"
+
+# Problems in the order in which readers look for them; others follow as the catalogue has them.
+FIRST_PROBLEMS = ("pest", "contamination", "labs", "maxsat", "cluster", *SFU, "rna")
+BIOLOGY = ("rna", "antibody")
+VARIANTS = ("", "-relocated", "-relabelled")
+
+
+def load(paths: Sequence[Path]) -> Results:
+    """Read studies, and what the catalogue knows about their problems."""
+    lines = raw_lines.read(path for path in paths if path.name != SPEED_FILE)
+    tasks, methods = _catalogue()
+    facts = {}
+    for problem in sorted({problem for problem, _, _ in lines}):
+        known = _facts_of(tasks.get(problem))
+        if known is not None:
+            facts[problem] = known
+    first = [name + variant for name in FIRST_PROBLEMS for variant in VARIANTS]
+    return Results(lines.values(), facts, [*dict.fromkeys([*first, *tasks])], methods)
+
+
+def _catalogue() -> tuple[Mapping[str, Callable[[], Any]], Sequence[str]]:
+    from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+
+    return TASKS, [*METHODS]
+
+
+def _facts_of(make: Callable[[], Any] | None) -> Facts | None:
+    """Return what a task says of itself; None where it cannot be made here."""
+    if make is None:
+        return None
+    try:
+        task = make()
+    except (FileNotFoundError, ImportError) as error:
+        print(f"without description, best known value and target: {error}", file=sys.stderr)
+        return None
+    return Facts(task.description, task.larger_is_better, task.best_known, task.target)
+
+
+def peers_of(results: Results) -> list[str]:
+    """Return the methods that are not ours."""
+    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *KERNELS, "Ax-heat"}
+    return [
+        name
+        for name in results.methods
+        if name not in ours
+        and "+" not in name  # a kernel with a structure
+        and not name.startswith(OURS)
+        and not name.endswith("-workers")  # who have less to go by: a comparison of its own
+    ]
+
+
+def main_problems(results: Results) -> list[str]:
+    """Return the problems of the main tables: the relocated and those without such a twin."""
+    tasks, _ = _catalogue()
+    known = {*tasks, *results.problems}
+    return [
+        problem
+        for problem in results.problems
+        if f"{problem}-relocated" not in known and not problem.endswith("-relabelled")
+    ]
+
+
+def full_lengths(results: Results, problems: Sequence[str]) -> dict[str, int]:
+    """Return after how many evaluations each problem is looked at: 200, or all there are."""
+    return {p: min(FULL, results.length(p, OURS)) for p in problems if results.studies(p, OURS)}
+
+
+def read_speed(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    """Return the rows about the speed of kernels that lie beside the studies."""
+    rows = []
+    for folder in dict.fromkeys(path.parent for path in paths):
+        file = folder / SPEED_FILE
+        for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                continue  # half a line: its writer was killed
+    return rows
