@@ -59,7 +59,10 @@ PLAN: tuple[Block, ...] = (
     Block(_BOTH, (*HEAT_AND_HAMMING, *OTHER_KERNELS)),
     Block(SFU_NAMES, ("heat", "sort", "padded-sort", "ssk")),
     Block(tuple(f"{name}-relocated" for name in SFU_NAMES), ("heat", "ssk")),
-    Block(("rna",), ("heat", "cocabo", "rducb", "additive", "interactions-2", "auto")),
+    Block(("rna",), ("heat", "cocabo", "rducb", "additive", "interactions-2", "auto"), n_seeds=20),
+    # Folding is chaotic, and no other problem's results are spread so much.
+    Block(("rna-relocated",), ("HeatSampler", *FAST_PEERS), n_seeds=30),
+    Block(("rna-relocated",), ("GPSampler",), n_seeds=10),
     Block(tuple(f"{name}-relocated" for name in PAPER), SLOW_PEERS, n_seeds=2, n_trials=100),
 )
 
