@@ -26,7 +26,6 @@ __all__ = [
     "is_more",
     "is_sure",
     "leads",
-    "losses_at_end",
     "n_common",
     "not_worse",
     "score_text",
@@ -152,9 +151,9 @@ def is_more(difference: Estimate, p: float | None, trifle: float) -> str:
     """Return the verdict on a claim that there is a difference, and one that matters."""
     if is_sure(p) and difference.mean != 0.0 and not math.isnan(difference.mean):
         return REPRODUCED if difference.mean > 0.0 else CONTRADICTED
-    is_known = difference.error is not None and difference.n >= MIN_SEEDS
-    if is_known and difference.mean + 2.0 * (difference.error or 0.0) <= trifle:
-        return CONTRADICTED
+    if difference.error is not None and difference.n >= MIN_SEEDS:
+        most = difference.mean + 2.0 * difference.error
+        return CONTRADICTED if most <= trifle else UNDECIDED
     return UNDECIDED
 
 
@@ -178,11 +177,6 @@ def score_text(results: Results, problem: str, loss: Estimate | None) -> str:
 
 
 Losses = Callable[[Results, str, str, int], Mapping[int, float]]
-
-
-def losses_at_end(results: Results, problem: str, method: str, n: int) -> dict[int, float]:
-    """Return the loss of each seed after n evaluations."""
-    return results.losses(problem, method, n)
 
 
 def leads(

@@ -20,7 +20,6 @@ from heat_plugins.benchmarks.claim import (
     is_more,
     is_sure,
     leads,
-    losses_at_end,
     n_common,
     not_worse,
     score_text,
@@ -204,7 +203,7 @@ def no_kernel_is_better(results: Results) -> Claim:
     cases: tuple[Case, ...] = ()
     for kernel in OTHER_KERNELS:
         pairs = [(problem, "heat", kernel) for problem in problems]
-        cases += tuple(leads(results, pairs, losses_at_end, not_worse))
+        cases += leads(results, pairs, Results.losses, not_worse)
     return Claim(
         "After relocation nothing is better than a heat kernel",
         "After relocation all baselines are matched or outperformed by the pipeline with a heat "

@@ -11,7 +11,6 @@ from heat_plugins.benchmarks.claim import (
     Claim,
     is_more,
     leads,
-    losses_at_end,
     not_worse,
     verdict_mostly,
 )
@@ -57,7 +56,7 @@ def padded_sorting(results: Results) -> Claim:
 def padded_sorting_and_ssk(results: Results) -> Claim:
     """Is padded sorting as good as the string kernel?"""
     pairs = [(problem, "padded-sort", "ssk") for problem in SFU]
-    cases = leads(results, pairs, losses_at_end, not_worse)
+    cases = leads(results, pairs, Results.losses, not_worse)
     return Claim(
         "Padded sorting is as good as SSK",
         "On nearly all of the five permutation-invariant functions, as published, padded sorting "
@@ -76,7 +75,7 @@ def additive_on_biology(results: Results) -> Claim:
     """Are additive kernels better on biological problems?"""
     problems = [problem for problem in results.problems if problem.startswith(BIOLOGY)]
     pairs = [(problem, method, "heat") for problem in problems for method in ADDITIVE]
-    cases = leads(results, pairs, losses_at_end, is_more)
+    cases = leads(results, pairs, Results.losses, is_more)
     return Claim(
         "Additive kernels are better on RNA",
         "On RNA inverse folding and antibody design, additive kernels (those of CoCaBO and RDUCB) "
