@@ -15,7 +15,7 @@ from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.space import Array, Space
 
-__all__ = ["Output", "fit_output"]
+__all__ = ["Output", "Outputs", "fit_output"]
 
 Indices = NDArray[np.int64]
 
@@ -74,6 +74,21 @@ class Output:
     def points(self) -> Array:
         """(l, d) the points that the surrogate has values of."""
         return self.surrogate.points
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The models of every objective and every constraint.
+
+    Args:
+        objectives: One for each.
+        constraints: One for each that can be modelled.
+        pending: (p, d) points under evaluation.
+    """
+
+    objectives: list[Output]
+    constraints: list[Output]
+    pending: Array
 
 
 def fit_output(

@@ -17,24 +17,20 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from heat_plugins.conditions import Conditions
-from heat_plugins.core.acquisition import LogExpectedImprovement
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
-from heat_plugins.core.feasibility import LogFeasibility, Sum
 from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
+from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
-from heat_plugins.core.hypervolume import LogHypervolumeImprovement
 from heat_plugins.core.learn import Chosen, FitMemo
 from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.limits import LinearLimits
 from heat_plugins.core.memory import keep_freed_memory
-from heat_plugins.core.merit import merits, violations
-from heat_plugins.core.outputs import Output, fit_output
-from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
+from heat_plugins.core.outputs import Output, Outputs, fit_output
+from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import Allowed, PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
-from heat_plugins.core.values import place_of, standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 
@@ -147,7 +143,7 @@ def suggest(
     if len(history.points) < max(settings.n_startup_trials, 1):
         return _anything(whole, avoid, history, rng, allowed)
 
-    goal = _Goal(history, reference)
+    goal = Goal(history, reference)
     region = TrustRegion()
     if settings.trust_region is not None:
         region = replay(
@@ -155,16 +151,16 @@ def suggest(
         )
         region = goal.choose_centre(region, rng)
     domain = replace(whole, region=region.as_region(space))
-    models = _models(builder, history, settings, region, memo)
-    acquisition = goal.acquisition(models, region)
+    outputs = _outputs(builder, history, settings, region, memo)
+    acquisition = goal.acquisition(outputs, region)
     starts = _starts(history, goal, domain)
     # Whoever holds a choice wants this branch; a front may go through many.
     has_branches = conditions is not None and not held and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
     point = maximise(acquisition, domain, around, starts, rng, settings.search)
-    if has_branches and models.expect_little_of(region, acquisition, point):
+    if has_branches and _expects_little(outputs, region, acquisition, point):
         other = region.next()
-        branch_acquisition = goal.acquisition(models, other)
+        branch_acquisition = goal.acquisition(outputs, other)
         away = _keep_away(avoid, history, other, space)
         elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
         if elsewhere is not None:
@@ -183,7 +179,7 @@ def suggest(
         return _anything(whole, avoid, history, rng, allowed)
     point = whole.settle(point[None], rng)[0]
     value = float(acquisition(point[None])[0])
-    return Suggestion(point, region.index, is_new, models.objectives[0].chosen, region, value)
+    return Suggestion(point, region.index, is_new, outputs.objectives[0].chosen, region, value)
 
 
 def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
@@ -230,31 +226,24 @@ def _anything(
     return Suggestion(point, NO_REGION, is_new=False)
 
 
-@dataclass(frozen=True, eq=False)
-class _Models:
-    """What was learnt about every objective and every constraint."""
+def _expects_little(
+    outputs: Outputs, region: TrustRegion, acquisition: BatchFunction, point: Array | None
+) -> bool:
+    """Whether a region has little left to give, if this (d,) is its best new point.
 
-    objectives: list[Output]
-    constraints: list[Output]
-    pending: Array
-
-    def expect_little_of(
-        self, region: TrustRegion, acquisition: BatchFunction, point: Array | None
-    ) -> bool:
-        """Whether a region has little left to give, if this (d,) is its best new point.
-
-        Only of one objective with exact values and without constraints: otherwise what the
-        acquisition says has another unit, or never comes to an end.
-        """
-        is_exact = self.objectives[0].is_deterministic and not self.constraints
-        if point is None or not region.is_searched or not is_exact:
-            return False
-        return float(acquisition(point[None])[0]) < NEXT_TO_NOTHING
+    Only of one objective with exact values and without constraints: otherwise what the
+    acquisition says has another unit, or never comes to an end.
+    """
+    is_exact = outputs.objectives[0].is_deterministic and not outputs.constraints
+    if point is None or not region.is_searched or not is_exact:
+        return False
+    return float(acquisition(point[None])[0]) < NEXT_TO_NOTHING
 
 
-def _models(
+def _outputs(
     builder: Builder, history: History, settings: Settings, region: TrustRegion, memo: FitMemo
-) -> _Models:
+) -> Outputs:
+    """Return the models of every objective and every constraint."""
     objectives = [
         objective_of(builder, history, settings, region, memo, index)
         for index in range(history.objectives.shape[1])
@@ -267,7 +256,7 @@ def _models(
         constraints.append(
             _fit(builder, history, column, settings, region, memo, index, True, True)
         )
-    return _Models(objectives, constraints, history.pending)
+    return Outputs(objectives, constraints, history.pending)
 
 
 def objective_of(
@@ -317,131 +306,7 @@ def _fit(
     )
 
 
-class _Goal:
-    """What counts as better: one value, or several, feasible trials first.
-
-    Args:
-        history: What is known.
-        reference: (M,) the worst values of interest, NaN where there are none; None for none.
-    """
-
-    def __init__(self, history: History, reference: Array | None = None) -> None:
-        self._points = history.points
-        violation = violations(history.constraint_values)
-        self.is_feasible = violation <= 0.0
-        self.merits = merits(history.objectives, violation)  # (n, M)
-        self.has_one_objective = self.merits.shape[1] == 1
-        self._reference: Array | None = None
-        self.shortfall = np.zeros(len(violation))  # (n,) from the reference
-        if reference is not None:
-            self._set_reference(reference, history.objectives)
-
-    def _set_reference(self, reference: Array, objectives: Array) -> None:
-        """Find the place of the reference (M,), and how far the trials are from reaching it."""
-        if reference.shape != objectives.shape[1:]:
-            raise ValueError(
-                f"reference must have shape {objectives.shape[1:]}, got {reference.shape}"
-            )
-        if self.has_one_objective or np.isnan(reference).all():
-            return
-        columns = [standardise(column, evenly=True) for column in objectives.T]
-        pairs = zip(reference, objectives.T, columns, strict=True)
-        self._reference = np.array([place_of(r, raw, column) for r, raw, column in pairs])
-        values = np.column_stack(columns)
-        # Where an infinite value has its place does not say that it reaches anything.
-        values[np.isposinf(objectives)] = np.finfo(float).max
-        self.shortfall = np.full(len(values), np.inf)
-        if self.is_feasible.any():
-            feasible = values[self.is_feasible]
-            self.shortfall[self.is_feasible] = _shortfall(feasible, self._reference)
-
-    def choose_centre(self, region: TrustRegion, rng: np.random.Generator) -> TrustRegion:
-        """Return the region around one of its best trials.
-
-        Of several that are not comparable, those whose neighbours are far away are the most
-        likely: gaps of the front are searched more often.
-        """
-        if self.has_one_objective or not region.front:
-            return region
-        trials = np.array(region.front)
-        # With a reference, those that reach it; failing that, those that come closest.
-        trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
-        front = np.column_stack([standardise(column, evenly=True) for column in self.merits.T])
-        likely = 1.0 / len(trials) + crowding_distances(front[trials])
-        trial = rng.choice(trials, p=likely / likely.sum())
-        return replace(region, centre=self._points[trial])
-
-    def acquisition(self, models: _Models, region: TrustRegion) -> BatchFunction:
-        """Return what the next point should maximise."""
-        terms: list[BatchFunction] = []
-        improvement = self._improvement(models, region)
-        if improvement is not None:
-            terms.append(improvement)
-        if models.constraints:
-            terms.append(
-                LogFeasibility(
-                    [output.surrogate for output in models.constraints],
-                    [output.zero for output in models.constraints],
-                )
-            )
-        return terms[0] if len(terms) == 1 else Sum(terms)
-
-    def _improvement(self, models: _Models, region: TrustRegion) -> BatchFunction | None:
-        """Return the log expected improvement; None while nothing feasible is known."""
-        if self.has_one_objective:
-            output = models.objectives[0]
-            best = output.best(self.is_feasible, region.front[0] if region.front else None)
-            return None if best is None else LogExpectedImprovement(output.surrogate, best)
-        if not self.is_feasible.any():
-            return None
-        values = np.column_stack([output.believed for output in models.objectives])
-        values = values[self.is_feasible]
-        if len(models.pending):
-            # Points under evaluation count as what is expected of them.
-            expected = [output.surrogate.mean(models.pending) for output in models.objectives]
-            values = np.concatenate([values, np.column_stack(expected)])
-        # Beyond the worst that was seen, not the worst of the front: the ends of a front grow
-        # only if what lies beyond them counts.
-        reference = reference_point(values, values)
-        if self._reference is not None:
-            reference = self._within_reach(values, reference)
-        front = values[non_dominated(values)]
-        surrogates = [output.surrogate for output in models.objectives]
-        return LogHypervolumeImprovement(surrogates, front, reference)
-
-    def _within_reach(self, values: Array, usual: Array) -> Array:
-        """Return a reference (M,) that is worth searching below.
-
-        The user's, and the usual one (M,) where there is none. As long as none of the values
-        (n, M) is better in all objectives, the user's is moved back to
-
-            r'_j = max(r_j, min_i y_ij) + t,  t = min_i max_j (y_ij - max(r_j, min_i y_ij)):
-
-        to the best that was seen of each objective, and from there by the same t in each of
-        them to where some value reaches it. What is better than that is closer to the user's.
-        Below one far away nothing would be expected anywhere, and the search would go where
-        the least is known.
-        """
-        assert self._reference is not None
-        nearest = np.maximum(self._reference, values.min(axis=0))  # NaN stays
-        reference = nearest + _shortfall(values, self._reference).min()
-        return np.where(np.isnan(reference), usual, reference)
-
-
-def _shortfall(values: Array, reference: Array) -> Array:
-    """Return (n,) by how much values (n, M) miss a reference (M,) where they miss it most.
-
-    0 where they are better in all objectives; those without a reference, NaN, do not count.
-    An objective that is far from its reference at all values must not be the only one that
-    counts, so all are measured from the best that was seen if that is not good enough.
-    """
-    given = ~np.isnan(reference)
-    values, reference = values[:, given], reference[given]
-    shortfall: Array = np.max(values - np.maximum(reference, values.min(axis=0)), axis=1)
-    return np.maximum(shortfall, 0.0)
-
-
-def _starts(history: History, goal: _Goal, domain: Domain, n: int = 20) -> Array:
+def _starts(history: History, goal: Goal, domain: Domain, n: int = 20) -> Array:
     """Return points that the search should vary: the best ones, and the region's centre."""
     if goal.has_one_objective:
         order = np.argsort(goal.merits[:, 0], kind="stable")

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.core.genetic import SearchBudget
-from heat_plugins.core.suggest import History, Settings, _Goal, _shortfall, suggest
+from heat_plugins.core.goal import Goal, shortfalls
+from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.core.values import place_of, standardise
 from heat_plugins.space import Categorical, Float, Space
@@ -73,9 +74,9 @@ def test_every_number_has_a_place(values):
 def test_shortfall_is_where_a_reference_is_missed_most():
     reference = np.array([1.0, np.nan, 2.0])
     values = np.array([[0.0, 9.0, 1.0], [3.0, 0.0, 2.5], [0.0, 0.0, 6.0], [1.0, 0.0, 2.0]])
-    np.testing.assert_array_equal(_shortfall(values, reference), [0.0, 2.0, 4.0, 0.0])
+    np.testing.assert_array_equal(shortfalls(values, reference), [0.0, 2.0, 4.0, 0.0])
     # From the best that was seen, where that is worse than the reference.
-    np.testing.assert_array_equal(_shortfall(values, reference - 9.0), [0.0, 3.0, 5.0, 1.0])
+    np.testing.assert_array_equal(shortfalls(values, reference - 9.0), [0.0, 3.0, 5.0, 1.0])
 
 
 # ------------------------------------------------------------------------ suggestions
@@ -128,7 +129,7 @@ def test_a_region_is_drawn_around_what_is_of_interest():
     history = History.of(SPACE, SPACE.sample(4, np.random.default_rng(0)), values)
     region = TrustRegion(front=(0, 1, 2, 3))
     for reference, expected in (([0.6, 0.55], {1}), ([0.1, 2.0], {0}), ([0.4, 0.4], {1})):
-        goal = _Goal(history, np.array(reference))
+        goal = Goal(history, np.array(reference))
         centres = [
             goal.choose_centre(region, np.random.default_rng(seed)).centre for seed in range(9)
         ]

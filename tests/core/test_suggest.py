@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core import suggest as suggest_module
+from heat_plugins.core import goal as goal_module
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import FitMemo, History, NothingAllowed, Settings, suggest
@@ -395,12 +395,12 @@ def test_an_infinite_value_is_only_a_bad_one(deterministic, rules):
 def test_the_best_value_is_the_one_to_improve_on(monkeypatch, rules, worst):
     asked = []
 
-    class Recorder(suggest_module.LogExpectedImprovement):
+    class Recorder(goal_module.LogExpectedImprovement):
         def __init__(self, surrogate, best):
             super().__init__(surrogate, best)
             asked.append(best)
 
-    monkeypatch.setattr(suggest_module, "LogExpectedImprovement", Recorder)
+    monkeypatch.setattr(goal_module, "LogExpectedImprovement", Recorder)
     options = dataclasses.replace(QUICK, trust_region=rules, deterministic=True)
     points = CATEGORIES.sample(10, np.random.default_rng(0))
     values = np.append(np.arange(9.0), worst)

@@ -1,0 +1,145 @@
+"""What the search is for: better values, of one objective or several, feasible trials first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from heat_plugins.core.acquisition import LogExpectedImprovement
+from heat_plugins.core.feasibility import LogFeasibility, Sum
+from heat_plugins.core.genetic import BatchFunction
+from heat_plugins.core.history import History
+from heat_plugins.core.hypervolume import LogHypervolumeImprovement
+from heat_plugins.core.merit import merits, violations
+from heat_plugins.core.outputs import Outputs
+from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
+from heat_plugins.core.trust_region import TrustRegion
+from heat_plugins.core.values import place_of, standardise
+from heat_plugins.space import Array
+
+__all__ = ["Goal", "shortfalls"]
+
+
+class Goal:
+    """What counts as better: one value, or several, feasible trials first.
+
+    Args:
+        history: What is known.
+        reference: (M,) the worst values of interest, NaN where there are none; None for none.
+    """
+
+    def __init__(self, history: History, reference: Array | None = None) -> None:
+        self._points = history.points
+        violation = violations(history.constraint_values)
+        self.is_feasible = violation <= 0.0
+        self.merits = merits(history.objectives, violation)  # (n, M)
+        self.has_one_objective = self.merits.shape[1] == 1
+        self._reference: Array | None = None
+        self.shortfall = np.zeros(len(violation))  # (n,) from the reference
+        if reference is not None:
+            self._set_reference(reference, history.objectives)
+
+    def _set_reference(self, reference: Array, objectives: Array) -> None:
+        """Find the place of the reference (M,), and how far the trials are from reaching it."""
+        if reference.shape != objectives.shape[1:]:
+            raise ValueError(
+                f"reference must have shape {objectives.shape[1:]}, got {reference.shape}"
+            )
+        if self.has_one_objective or np.isnan(reference).all():
+            return
+        columns = [standardise(column, evenly=True) for column in objectives.T]
+        pairs = zip(reference, objectives.T, columns, strict=True)
+        self._reference = np.array([place_of(r, raw, column) for r, raw, column in pairs])
+        values = np.column_stack(columns)
+        # Where an infinite value has its place does not say that it reaches anything.
+        values[np.isposinf(objectives)] = np.finfo(float).max
+        self.shortfall = np.full(len(values), np.inf)
+        if self.is_feasible.any():
+            feasible = values[self.is_feasible]
+            self.shortfall[self.is_feasible] = shortfalls(feasible, self._reference)
+
+    def choose_centre(self, region: TrustRegion, rng: np.random.Generator) -> TrustRegion:
+        """Return the region around one of its best trials.
+
+        Of several that are not comparable, those whose neighbours are far away are the most
+        likely: gaps of the front are searched more often.
+        """
+        if self.has_one_objective or not region.front:
+            return region
+        trials = np.array(region.front)
+        # With a reference, those that reach it; failing that, those that come closest.
+        trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
+        front = np.column_stack([standardise(column, evenly=True) for column in self.merits.T])
+        likely = 1.0 / len(trials) + crowding_distances(front[trials])
+        trial = rng.choice(trials, p=likely / likely.sum())
+        return replace(region, centre=self._points[trial])
+
+    def acquisition(self, outputs: Outputs, region: TrustRegion) -> BatchFunction:
+        """Return what the next point should maximise."""
+        terms: list[BatchFunction] = []
+        improvement = self._improvement(outputs, region)
+        if improvement is not None:
+            terms.append(improvement)
+        if outputs.constraints:
+            terms.append(
+                LogFeasibility(
+                    [output.surrogate for output in outputs.constraints],
+                    [output.zero for output in outputs.constraints],
+                )
+            )
+        return terms[0] if len(terms) == 1 else Sum(terms)
+
+    def _improvement(self, outputs: Outputs, region: TrustRegion) -> BatchFunction | None:
+        """Return the log expected improvement; None while nothing feasible is known."""
+        if self.has_one_objective:
+            output = outputs.objectives[0]
+            best = output.best(self.is_feasible, region.front[0] if region.front else None)
+            return None if best is None else LogExpectedImprovement(output.surrogate, best)
+        if not self.is_feasible.any():
+            return None
+        values = np.column_stack([output.believed for output in outputs.objectives])
+        values = values[self.is_feasible]
+        if len(outputs.pending):
+            # Points under evaluation count as what is expected of them.
+            expected = [output.surrogate.mean(outputs.pending) for output in outputs.objectives]
+            values = np.concatenate([values, np.column_stack(expected)])
+        # Beyond the worst that was seen, not the worst of the front: the ends of a front grow
+        # only if what lies beyond them counts.
+        reference = reference_point(values, values)
+        if self._reference is not None:
+            reference = self._within_reach(values, reference)
+        front = values[non_dominated(values)]
+        surrogates = [output.surrogate for output in outputs.objectives]
+        return LogHypervolumeImprovement(surrogates, front, reference)
+
+    def _within_reach(self, values: Array, usual: Array) -> Array:
+        """Return a reference (M,) that is worth searching below.
+
+        The user's, and the usual one (M,) where there is none. As long as none of the values
+        (n, M) is better in all objectives, the user's is moved back to
+
+            r'_j = max(r_j, min_i y_ij) + t,  t = min_i max_j (y_ij - max(r_j, min_i y_ij)):
+
+        to the best that was seen of each objective, and from there by the same t in each of
+        them to where some value reaches it. What is better than that is closer to the user's.
+        Below one far away nothing would be expected anywhere, and the search would go where
+        the least is known.
+        """
+        assert self._reference is not None
+        nearest = np.maximum(self._reference, values.min(axis=0))  # NaN stays
+        reference = nearest + shortfalls(values, self._reference).min()
+        return np.where(np.isnan(reference), usual, reference)
+
+
+def shortfalls(values: Array, reference: Array) -> Array:
+    """Return (n,) by how much values (n, M) miss a reference (M,) where they miss it most.
+
+    0 where they are better in all objectives; those without a reference, NaN, do not count.
+    An objective that is far from its reference at all values must not be the only one that
+    counts, so all are measured from the best that was seen if that is not good enough.
+    """
+    given = ~np.isnan(reference)
+    values, reference = values[:, given], reference[given]
+    shortfall: Array = np.max(values - np.maximum(reference, values.min(axis=0)), axis=1)
+    return np.maximum(shortfall, 0.0)
