@@ -1,4 +1,4 @@
-"""Figures of studies, as the paper draws them: PNG to look at, HTML to move around in.
+"""Figures of studies, as the paper draws them.
 
 A method has the same colour in every figure.
 """
@@ -9,18 +9,16 @@ import io
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from heat_plugins._extras import require
+from heat_plugins.benchmarks.curves import Curve, Grid, curves_of
 from heat_plugins.benchmarks.markdown import multiple_text
-from heat_plugins.benchmarks.statistics import Results, time_after
-from heat_plugins.space import Array
+from heat_plugins.benchmarks.statistics import Results
 
-__all__ = ["Curve", "bars", "curve", "curves", "curves_html", "curves_over_time"]
-
-Grid = Sequence[Sequence[str]]  # names of problems, rows of panels; empty for no panel
+__all__ = ["bars", "colour_of", "curves", "curves_over_time"]
 
 # Methods that share a figure differ in colour; those that never do may be alike.
 COLOURS = {
@@ -80,55 +78,6 @@ def colour_of(method: str) -> str:
     return COLOURS.get(method, spare)
 
 
-# ---------------------------------------------------------------------------------- curves
-class Curve(NamedTuple):
-    """The mean score of a method.
-
-    Args:
-        x: (n,) evaluations, or seconds.
-        mean: (n,) mean score; no number where it is infinite.
-        error: (n,) standard error; 0 for one seed.
-    """
-
-    x: Array
-    mean: Array
-    error: Array
-
-
-def curve(
-    results: Results, problem: str, method: str, objective_seconds: float | None = None
-) -> Curve | None:
-    """Return the best value so far from the first points on, mean over seeds.
-
-    Studies that are shorter than half of the others are left out, so that no curve jumps where
-    one ends.
-
-    Args:
-        results: All studies.
-        problem: The problem.
-        method: The method.
-        objective_seconds: What an evaluation takes, for a curve over seconds; None for one over
-            evaluations.
-    """
-    n, start = results.length(problem, method), max(results.n_first(problem), 1)
-    if objective_seconds is not None:
-        start += 1  # no suggestion before, and nothing to be seen on a logarithmic scale
-    studies = [s for s in results.studies(problem, method).values() if s.n_trials >= n]
-    if not studies or n < start:
-        return None
-    scores = np.array([line.scores[start - 1 : n] for line in studies])
-    scores[:, ~np.isfinite(scores).all(axis=0)] = np.nan
-    if objective_seconds is None:
-        x = np.arange(start, n + 1, dtype=float)
-    else:
-        times = [time_after(line, objective_seconds)[start - 1 : n] for line in studies]
-        x = np.mean(times, axis=0)
-    error = np.zeros(scores.shape[1])
-    if len(studies) > 1:
-        error = scores.std(axis=0, ddof=1) / np.sqrt(len(studies))
-    return Curve(x, scores.mean(axis=0), error)
-
-
 def curves(
     results: Results, grid: Grid, methods: Sequence[str], path: Path, dotted: Sequence[str] = ()
 ) -> bool:
@@ -144,7 +93,7 @@ def curves(
     Returns:
         Whether there was anything to draw.
     """
-    found = _curves_of(results, grid, methods)
+    found = curves_of(results, grid, methods)
     if not found:
         return False
     figure_module = require("matplotlib.figure", extra="plot")
@@ -191,7 +140,7 @@ def curves_over_time(
     Returns:
         Whether there was anything to draw.
     """
-    by_duration = {s: _curves_of(results, [problems], methods, s) for s in objective_seconds}
+    by_duration = {s: curves_of(results, [problems], methods, s) for s in objective_seconds}
     shown = [problem for problem in problems if problem in by_duration[objective_seconds[0]]]
     if not shown:
         return False
@@ -261,40 +210,6 @@ def bars(values: Mapping[str, float], notes: Mapping[str, str], label: str, path
 
 def _product(rows: Sequence[str], columns: Sequence[float]) -> list[Any]:
     return [(row, column) for row in enumerate(rows) for column in enumerate(columns)]
-
-
-def _curves_of(
-    results: Results,
-    grid: Grid,
-    methods: Sequence[str],
-    objective_seconds: float | None = None,
-) -> dict[str, dict[str, Curve]]:
-    """Return the curves of each problem that has any."""
-    found: dict[str, dict[str, Curve]] = {}
-    for problem in (name for row in grid for name in row if name):
-        for method in methods:
-            one = curve(results, problem, method, objective_seconds)
-            if one is not None and np.isfinite(one.mean).any():
-                found.setdefault(problem, {})[method] = one
-        if methods[0] in found.get(problem, {}):
-            found[problem] = _cut(results, problem, methods[0], found[problem])
-    return found
-
-
-def _cut(
-    results: Results, problem: str, first: str, found: Mapping[str, Curve]
-) -> dict[str, Curve]:
-    """Return curves no longer than those of methods with as few evaluations as the first.
-
-    A method that costs next to nothing may have made a hundred times as many.
-    """
-    usual = results.length(problem, first)
-    end = max(one.x[-1] for m, one in found.items() if results.length(problem, m) <= usual)
-    cut = {}
-    for method, one in found.items():
-        n = max(int(np.searchsorted(one.x, end, side="right")), 1)
-        cut[method] = Curve(one.x[:n], one.mean[:n], one.error[:n])
-    return cut
 
 
 def _has_panel(grid: Grid, found: Mapping[str, object], i: int, j: int) -> bool:
@@ -391,60 +306,3 @@ def _save(figure: Any, path: Path) -> None:
     few = image_module.fromarray(codes.reshape(exact.height, exact.width))
     few.putpalette(palette.reshape(-1).tolist())
     few.save(path, format="PNG", optimize=True)
-
-
-# ------------------------------------------------------------------------------------ HTML
-def curves_html(
-    results: Results, grid: Grid, methods: Sequence[str], path: Path, dotted: Sequence[str] = ()
-) -> bool:
-    """Write the same as ``curves`` as a page to zoom and point at.
-
-    The program that draws it is put beside the page once, so that no page needs the network.
-    """
-    found = _curves_of(results, grid, methods)
-    if not found:
-        return False
-    objects = require("plotly.graph_objects", extra="plot")
-    subplots = require("plotly.subplots", extra="plot")
-    rows, columns = len(grid), max(map(len, grid))
-    names = [name for row in grid for name in [*row, *[""] * (columns - len(row))]]
-    figure = subplots.make_subplots(
-        rows, columns, subplot_titles=[n if n in found else "" for n in names]
-    )
-    explained: set[str] = set()
-    for index, problem in enumerate(names):
-        for method, one in found.get(problem, {}).items():
-            place = {"row": index // columns + 1, "col": index % columns + 1}
-            for trace in _traces(objects, one, method, dotted, method not in explained):
-                figure.add_trace(trace, **place)
-            explained.add(method)
-    figure.update_layout(
-        height=60 + 300 * rows, width=480 * columns, template="plotly_white", hovermode="closest"
-    )
-    figure.update_xaxes(title_text="evaluations")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.write_html(path, include_plotlyjs="directory", div_id=path.stem)
-    return True
-
-
-def _traces(
-    objects: Any, one: Curve, method: str, dotted: Sequence[str], is_first: bool
-) -> list[Any]:
-    colour = colour_of(method)
-    line = {"color": colour, "dash": "dot" if method in dotted else "solid"}
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    outline = np.concatenate([one.mean + one.error, (one.mean - one.error)[::-1]])
-    band = objects.Scatter(
-        x=np.concatenate([one.x, one.x[::-1]]),
-        y=outline,
-        fill="toself",
-        fillcolor=f"rgba({red},{green},{blue},0.12)",
-        line={"width": 0},
-        hoverinfo="skip",
-        legendgroup=method,
-        showlegend=False,
-    )
-    mean = objects.Scatter(
-        x=one.x, y=one.mean, name=method, line=line, legendgroup=method, showlegend=is_first
-    )
-    return [band, mean]

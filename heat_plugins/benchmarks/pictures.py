@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heat_plugins.benchmarks import figures as drawing
+from heat_plugins.benchmarks import figures_html
 from heat_plugins.benchmarks.evidence import (
     BIOLOGY,
     OURS,
@@ -122,7 +123,7 @@ def draw_all(results: Results, folder: Path, html: bool) -> None:
         drawing.curves(results, *arguments, folder / f"{picture.name}.png", picture.dotted)
         if html:
             page = folder / "html" / f"{picture.name}.html"
-            drawing.curves_html(results, *arguments, page, picture.dotted)
+            figures_html.curves_html(results, *arguments, page, picture.dotted)
             # Not worth keeping under version control: megabytes, and made in seconds.
             (page.parent / ".gitignore").write_text("*\n", encoding="utf-8")
     evaluations = full_lengths(results, main_problems(results))

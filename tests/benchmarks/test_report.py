@@ -7,8 +7,16 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from heat_plugins.benchmarks import (
+    curves,
+    evidence,
+    figures,
+    figures_html,
+    pictures,
+    problem_table,
+    report,
+)
 from heat_plugins.benchmarks import duels as duelling
-from heat_plugins.benchmarks import evidence, figures, pictures, problem_table, report
 from heat_plugins.benchmarks.claim import (
     CONTRADICTED,
     NOT_MEASURED,
@@ -464,18 +472,18 @@ def test_a_curve_leaves_out_first_points_short_studies_and_what_is_infinite():
     lines = [study("p", "m", seed, 1.0, n=20) for seed in range(2)]
     lines[0] = StudyLine(**{**asdict(lines[0]), "scores": [math.inf] * 7 + [2.0] * 13})
     lines.append(study("p", "m", 2, 1.0, n=8))
-    one = figures.curve(results_of(lines, {"p": Facts()}), "p", "m")
+    one = curves.curve(results_of(lines, {"p": Facts()}), "p", "m")
     assert one.x.tolist() == [*range(N_FIRST, 21)]
     assert np.isnan(one.mean[:3]).all()
     assert one.mean[3:] == pytest.approx((2.0 + np.array(lines[1].scores[7:])) / 2.0)
-    assert figures.curve(results_of(lines), "q", "m") is None
+    assert curves.curve(results_of(lines), "q", "m") is None
 
 
 def test_curves_of_far_longer_studies_are_cut():
     lines = [study("p", "ours", 0, 1.0, n=20), study("p", "short", 0, 1.0, n=10)]
     lines.append(study("p", "cheap", 0, 1.0, n=500))
     results = results_of(lines, {"p": Facts()})
-    found = figures._curves_of(results, [["p"]], ["ours", "short", "cheap"])["p"]
+    found = curves.curves_of(results, [["p"]], ["ours", "short", "cheap"])["p"]
     assert {method: one.x[-1] for method, one in found.items()} == {
         "ours": 20.0,
         "short": 10.0,
@@ -483,7 +491,7 @@ def test_curves_of_far_longer_studies_are_cut():
     }
     assert len(found["cheap"].x) == len(found["cheap"].mean) == len(found["cheap"].error)
     # without the first of the methods there is nothing to go by
-    found = figures._curves_of(results, [["p"]], ["none", "short", "cheap"])["p"]
+    found = curves.curves_of(results, [["p"]], ["none", "short", "cheap"])["p"]
     assert found["cheap"].x[-1] == 500.0
 
 
@@ -509,10 +517,10 @@ def test_pages_to_zoom_in(tmp_path):
     pytest.importorskip("plotly")
     results = results_of(studies("p", {"HeatSampler": 1.0, "TPE": 3.0}, n_seeds=2))
     path = tmp_path / "html" / "methods.html"
-    assert figures.curves_html(results, [["p"]], ["HeatSampler", "TPE"], path)
+    assert figures_html.curves_html(results, [["p"]], ["HeatSampler", "TPE"], path)
     assert "HeatSampler" in path.read_text(encoding="utf-8")
     assert (path.parent / "plotly.min.js").exists()
-    assert not figures.curves_html(results, [["absent"]], ["TPE"], path)
+    assert not figures_html.curves_html(results, [["absent"]], ["TPE"], path)
 
 
 def test_trifles_are_of_the_gain_of_the_heat_kernel():
