@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from heat_plugins.model import KERNELS
 
 __all__ = [
     "BIOLOGY",
+    "FACTS_FILE",
     "FULL",
     "HALF",
     "OURS",
@@ -26,11 +28,13 @@ __all__ = [
     "main_problems",
     "peers_of",
     "read_speed",
+    "write_facts",
 ]
 
 OURS = "HeatSampler"
 FULL, HALF = 200, 100  # evaluations of the two main tables
 SPEED_FILE = "speed.jsonl"
+FACTS_FILE = "facts.json"  # for those who have not the data or the package of a problem
 
 # Problems in the order in which readers look for them; others follow as the catalogue has them.
 FIRST_PROBLEMS = ("pest", "contamination", "labs", "maxsat", "cluster", *SFU, "rna")
@@ -39,16 +43,38 @@ VARIANTS = ("", "-relocated", "-relabelled")
 
 
 def load(paths: Sequence[Path]) -> Results:
-    """Read studies, and what the catalogue knows about their problems."""
+    """Read studies, and what is known about their problems.
+
+    The catalogue knows it, and ``facts.json`` beside the studies where a problem cannot be made
+    here.
+    """
     lines = raw_lines.read(path for path in paths if path.name != SPEED_FILE)
     tasks, methods = _catalogue()
+    kept = _read_facts(paths)
     facts = {}
     for problem in sorted({problem for problem, _, _ in lines}):
-        known = _facts_of(tasks.get(problem))
+        known = _facts_of(tasks.get(problem), kept.get(problem))
         if known is not None:
             facts[problem] = known
     first = [name + variant for name in FIRST_PROBLEMS for variant in VARIANTS]
     return Results(lines.values(), facts, [*dict.fromkeys([*first, *tasks])], methods)
+
+
+def write_facts(results: Results, folder: Path) -> None:
+    """Keep what is known about the problems of some studies, for ``load``."""
+    facts = {problem: results.facts(problem) for problem in results.problems}
+    known = {problem: asdict(one) for problem, one in facts.items() if one != Facts()}
+    text = json.dumps(known, indent=1, ensure_ascii=False)
+    (folder / FACTS_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _read_facts(paths: Sequence[Path]) -> dict[str, Facts]:
+    files = [folder / FACTS_FILE for folder in dict.fromkeys(path.parent for path in paths)]
+    kept: dict[str, dict[str, Any]] = {}
+    for file in files:
+        if file.exists():
+            kept |= json.loads(file.read_text(encoding="utf-8"))
+    return {problem: Facts(**facts) for problem, facts in kept.items()}
 
 
 def _catalogue() -> tuple[Mapping[str, Callable[[], Any]], Sequence[str]]:
@@ -57,15 +83,16 @@ def _catalogue() -> tuple[Mapping[str, Callable[[], Any]], Sequence[str]]:
     return TASKS, [*METHODS]
 
 
-def _facts_of(make: Callable[[], Any] | None) -> Facts | None:
-    """Return what a task says of itself; None where it cannot be made here."""
+def _facts_of(make: Callable[[], Any] | None, kept: Facts | None) -> Facts | None:
+    """Return what a task says of itself, or what was kept where it cannot be made here."""
     if make is None:
-        return None
+        return kept
     try:
         task = make()
     except (FileNotFoundError, ImportError) as error:
-        print(f"without description, best known value and target: {error}", file=sys.stderr)
-        return None
+        if kept is None:
+            print(f"without description, best known value and target: {error}", file=sys.stderr)
+        return kept
     return Facts(task.description, task.larger_is_better, task.best_known, task.target)
 
 

@@ -1,7 +1,8 @@
 """Pages of tables and figures, made of raw results.
 
-The same results give the same pages, letter by letter, whenever a report is written. (Where the
-data or the package of a problem are missing, its description and its best known value are too.)
+The same results give the same pages, letter by letter, whenever and wherever a report is written:
+what the catalogue knows about their problems is kept beside the pages, for those who have not the
+data or the package of each.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from heat_plugins.benchmarks.evidence import (
     main_problems,
     peers_of,
     read_speed,
+    write_facts,
 )
 from heat_plugins.benchmarks.main_table import MainTable, main_table
 from heat_plugins.benchmarks.markdown import number, write_page
@@ -43,10 +45,10 @@ def write(
     html: bool = False,
     readme: Path | None = None,
 ) -> None:
-    """Write the pages of a report: README.md, problems.md, claims.md and time.md.
+    """Write the pages of a report, README.md, problems.md, claims.md and time.md, and facts.json.
 
     Args:
-        paths: Files of raw results; ``speed.jsonl`` beside them is read too.
+        paths: Files of raw results; ``speed.jsonl`` and ``facts.json`` beside them are read too.
         folder: Where the pages go.
         figures: Whether to draw figures, as PNG, beside the pages; old ones stay otherwise.
         html: Whether to write figures to zoom in too, into ``html`` below the folder.
@@ -54,6 +56,7 @@ def write(
     """
     results = load(paths)
     folder.mkdir(parents=True, exist_ok=True)
+    write_facts(results, folder)
     if figures:
         draw_all(results, folder, html)
     all_duels = duels(results)

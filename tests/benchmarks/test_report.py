@@ -458,13 +458,25 @@ def test_no_studies_still_make_pages(tmp_path):
     assert not [*tmp_path.glob("out/*.png")]
 
 
-def test_a_task_that_cannot_be_made_is_left_unknown(tmp_path, monkeypatch):
+def test_a_task_that_cannot_be_made_is_known_from_an_earlier_report_only(
+    tmp_path, monkeypatch, capsys
+):
     def missing():
         raise FileNotFoundError("its data")
 
     monkeypatch.setattr(evidence, "_catalogue", lambda: ({"p": missing}, ["TPE"]))
-    results = evidence.load([written(studies("p", {"TPE": 1.0}, n_seeds=1), tmp_path / "a.jsonl")])
-    assert results.facts("p") == Facts()
+    lines = studies("p", {"TPE": 1.0}, n_seeds=1)
+    raw = written(lines, tmp_path / "a.jsonl")
+    unknown = evidence.load([raw])
+    assert unknown.facts("p") == Facts()
+    evidence.write_facts(unknown, tmp_path)  # nothing, so that the next line is said again
+    evidence.load([raw])
+    assert capsys.readouterr().err.count("its data") == 2
+
+    facts = Facts("a problem of ours, à deux", True, 0.1 + 0.2, 0.25)
+    evidence.write_facts(results_of(lines, {"p": facts}), tmp_path)
+    assert evidence.load([raw]).facts("p") == facts
+    assert capsys.readouterr().err == ""
 
 
 # --------------------------------------------------------------------------------- figures
