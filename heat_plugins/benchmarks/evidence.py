@@ -34,7 +34,7 @@ __all__ = [
 OURS = "HeatSampler"
 FULL, HALF = 200, 100  # evaluations of the two main tables
 SPEED_FILE = "speed.jsonl"
-FACTS_FILE = "facts.json"  # for those who have not the data or the package of a problem
+FACTS_FILE = "facts.json"  # for those without the data or the package of a problem
 
 # Problems in the order in which readers look for them; others follow as the catalogue has them.
 FIRST_PROBLEMS = ("pest", "contamination", "labs", "maxsat", "cluster", *SFU, "rna")
@@ -65,15 +65,20 @@ def write_facts(results: Results, folder: Path) -> None:
     facts = {problem: results.facts(problem) for problem in results.problems}
     known = {problem: asdict(one) for problem, one in facts.items() if one != Facts()}
     text = json.dumps(known, indent=1, ensure_ascii=False)
-    (folder / FACTS_FILE).write_text(text + "\n", encoding="utf-8")
+    # Whole or not at all: half a file would stop the next report.
+    partial = folder / f"{FACTS_FILE}.part"
+    partial.write_text(text + "\n", encoding="utf-8")
+    partial.replace(folder / FACTS_FILE)
 
 
 def _read_facts(paths: Sequence[Path]) -> dict[str, Facts]:
     files = [folder / FACTS_FILE for folder in dict.fromkeys(path.parent for path in paths)]
     kept: dict[str, dict[str, Any]] = {}
     for file in files:
-        if file.exists():
-            kept |= json.loads(file.read_text(encoding="utf-8"))
+        try:
+            kept |= json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{file} must be JSON, as a report writes it: {error}") from error
     return {problem: Facts(**facts) for problem, facts in kept.items()}
 
 

@@ -1,8 +1,8 @@
 """Pages of tables and figures, made of raw results.
 
 The same results give the same pages, letter by letter, whenever and wherever a report is written:
-what the catalogue knows about their problems is kept beside the pages, for those who have not the
-data or the package of each.
+what the catalogue knows about their problems is kept beside the pages, for those without the data
+or the package of each.
 """
 
 from __future__ import annotations

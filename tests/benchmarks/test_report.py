@@ -477,6 +477,13 @@ def test_a_task_that_cannot_be_made_is_known_from_an_earlier_report_only(
     evidence.write_facts(results_of(lines, {"p": facts}), tmp_path)
     assert evidence.load([raw]).facts("p") == facts
     assert capsys.readouterr().err == ""
+    assert not [*tmp_path.glob("*.part")]
+
+
+def test_facts_that_cannot_be_read_are_an_error_with_the_name_of_the_file(tmp_path):
+    (tmp_path / evidence.FACTS_FILE).write_text('{"p": {"descr')
+    with pytest.raises(ValueError, match=r"facts\.json must be JSON"):
+        evidence.load([tmp_path / "a.jsonl"])
 
 
 # --------------------------------------------------------------------------------- figures
