@@ -181,10 +181,13 @@ def test_importances_are_those_of_the_metric(client: Client) -> None:
 @pytest.mark.parametrize("order", ["first", "total"])
 def test_sensitivities(client: Client, order: str) -> None:
     adapter = client._generation_strategy.adapter
-    found = ax_parameter_sens(adapter, metrics=["y"], order=order, signed=False, num_mc_samples=64)
+    # With 64 of Ax's random samples it is 0.4 to 1.5, with these 0.9 to 1.1.
+    found = ax_parameter_sens(
+        adapter, metrics=["y"], order=order, signed=False, num_mc_samples=2048
+    )
     sizes = {name: abs(float(np.asarray(x))) for name, x in found["y"].items()}
     assert max(sizes, key=sizes.__getitem__) == "c"
-    assert sizes["c"] > 0.5
+    assert sizes["c"] > 0.7
 
 
 def test_sensitivities_of_ordered_choices_have_signs(
