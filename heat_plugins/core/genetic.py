@@ -24,6 +24,7 @@ __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
 
 Columns = NDArray[np.int64]
 
+MOST_CANDIDATES = 100  # that a search returns
 MANY_POINTS = 20_000  # to look for a new one among, where most are permutations of old ones
 SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
 
@@ -69,8 +70,11 @@ def maximise(
     starts: Array,
     rng: np.random.Generator,
     budget: SearchBudget,
-) -> Array | None:
-    """Return the best point (d,) found, or None where every point met is to be avoided.
+) -> Array:
+    """Return the best points (k, d) found, the best first; k is 0 where all met are to be avoided.
+
+    The first is the result. The others are what to fall back on without another search where
+    somebody else has taken it in the meantime.
 
     Args:
         function: What to maximise.
@@ -92,15 +96,14 @@ def maximise(
         # A region without a new point is left rather than searched again.
         for candidates in (points[inside], points[~inside]):
             if len(candidates):
-                values = score(candidates)
-                if np.max(values) > -np.inf:
-                    best_point: Array = candidates[np.argmax(values)]
-                    return best_point
-        return None
+                ranked = _ranked(candidates, score(candidates), avoid)
+                if len(ranked):
+                    return ranked
+        return points[:0]
 
-    points, values = _evolve(score, domain, starts, rng, budget)
-    top = _best_different(points, values, domain, budget.ascents)
-    points, values = points[top], values[top]
+    population, fitness = _evolve(score, domain, starts, rng, budget)
+    top = _best_different(population, fitness, domain, budget.ascents)
+    points, values = population[top], fitness[top]
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
     for i in range(len(points)):
@@ -109,8 +112,16 @@ def maximise(
         )
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
-    best = np.argmax(values)
-    return points[best] if values[best] > -np.inf else None
+    return _ranked(np.concatenate([points, population]), np.concatenate([values, fitness]), avoid)
+
+
+def _ranked(points: Array, values: Array, avoid: PointSet) -> Array:
+    """Return the best of points (n, d) by their values (n,), each once and none to be avoided."""
+    order = np.argsort(-values, kind="stable")
+    points = points[order[values[order] > -np.inf]]
+    _, first = np.unique(avoid.fingerprint(points), return_index=True)
+    ranked: Array = points[np.sort(first)[:MOST_CANDIDATES]]
+    return ranked
 
 
 def _evolve(

@@ -19,12 +19,12 @@ import numpy as np
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
+from heat_plugins.core.conditional_history import conditions_from
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
 from heat_plugins.core.learn import Chosen, FitMemo
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.limits import LinearLimits
 from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.outputs import Output, Outputs, fit_output
@@ -84,6 +84,8 @@ class Suggestion:
         chosen: The kernel of the first objective; None for a random point.
         region: The trust region that was searched.
         acquisition: Log of the expected improvement there; NaN for a random point.
+        alternatives: (k, d) other new points that the search found good, the best first; None
+            where there was no search.
     """
 
     point: Array
@@ -92,6 +94,14 @@ class Suggestion:
     chosen: Chosen | None = None
     region: TrustRegion | None = None
     acquisition: float = math.nan
+    alternatives: Array | None = None
+
+    @property
+    def candidates(self) -> Array:
+        """(1 + k, d) the point, and what to take where somebody else has taken it."""
+        if self.alternatives is None:
+            return self.point[None]
+        return np.concatenate([self.point[None], self.alternatives])
 
 
 def suggest(
@@ -126,7 +136,7 @@ def suggest(
     held = held or {}
     memo = FitMemo() if memo is None else memo
     if conditions is None:
-        conditions = learn_conditions(space, history.points)
+        conditions = conditions_from(space, history.points, history.others)
     else:
         history = _as_declared(space, history, conditions)
         conditions = conditions if conditions.trees else None
@@ -157,29 +167,32 @@ def suggest(
     # Whoever holds a choice wants this branch; a front may go through many.
     has_branches = conditions is not None and not held and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
-    point = maximise(acquisition, domain, around, starts, rng, settings.search)
-    if has_branches and _expects_little(outputs, region, acquisition, point):
+    points = maximise(acquisition, domain, around, starts, rng, settings.search)
+    if has_branches and _expects_little(outputs, region, acquisition, points):
         other = region.next()
         branch_acquisition = goal.acquisition(outputs, other)
         away = _keep_away(avoid, history, other, space)
         elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
-        if elsewhere is not None:
-            region, acquisition, point = other, branch_acquisition, elsewhere
-    if point is None and domain.region is not None:
-        point = maximise(acquisition, whole, avoid, starts, rng, settings.search)
+        if len(elsewhere):
+            region, acquisition, points = other, branch_acquisition, elsewhere
+    if not len(points) and domain.region is not None:
+        points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
     is_new = True
-    if point is None and whole.size < math.inf:
+    if not len(points) and whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
-        point = unseen_point(whole, avoid, rng, history.points)
-        if point is None:
+        unseen = unseen_point(whole, avoid, rng, history.points)
+        if unseen is not None:
+            points = unseen[None]
+        else:
             nothing = PointSet(everything[:0], None, allowed)
-            point = maximise(acquisition, whole, nothing, starts, rng, settings.search)
+            points = maximise(acquisition, whole, nothing, starts, rng, settings.search)
             is_new = False
-    if point is None:
+    if not len(points):
         return _anything(whole, avoid, history, rng, allowed)
-    point = whole.settle(point[None], rng)[0]
+    point = whole.settle(points[:1], rng)[0]
     value = float(acquisition(point[None])[0])
-    return Suggestion(point, region.index, is_new, outputs.objectives[0].chosen, region, value)
+    chosen = outputs.objectives[0].chosen
+    return Suggestion(point, region.index, is_new, chosen, region, value, points[1:])
 
 
 def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
@@ -227,17 +240,17 @@ def _anything(
 
 
 def _expects_little(
-    outputs: Outputs, region: TrustRegion, acquisition: BatchFunction, point: Array | None
+    outputs: Outputs, region: TrustRegion, acquisition: BatchFunction, points: Array
 ) -> bool:
-    """Whether a region has little left to give, if this (d,) is its best new point.
+    """Whether a region has little left to give, if the first of (k, d) is its best new point.
 
     Only of one objective with exact values and without constraints: otherwise what the
     acquisition says has another unit, or never comes to an end.
     """
     is_exact = outputs.objectives[0].is_deterministic and not outputs.constraints
-    if point is None or not region.is_searched or not is_exact:
+    if not len(points) or not region.is_searched or not is_exact:
         return False
-    return float(acquisition(point[None])[0]) < NEXT_TO_NOTHING
+    return float(acquisition(points[:1])[0]) < NEXT_TO_NOTHING
 
 
 def _outputs(

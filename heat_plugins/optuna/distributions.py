@@ -74,7 +74,9 @@ def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) 
 
     The values of the trial itself will not do. A storage may give tuples back as lists, so
     choices are found by their position; and it writes down the first choice that is equal,
-    so 1.0 and True are found where they were noted when the trial got them.
+    so 1.0 and True are found where they were noted when the trial got them. Where a trial had
+    other choices (they were changed since, or it was added by hand) positions mean nothing,
+    and its value is taken as it is.
     """
     stored = dict(trial.params)  # a copy: the thread that runs the trial may add to it
     params = dict(stored)
@@ -85,7 +87,7 @@ def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) 
             continue
         if name in fixed:
             params[name] = fixed[name]
-        else:
+        elif is_same_when_stored(distribution, own):
             position = int(own.to_internal_repr(value))
             noted = trial.system_attrs.get(choice_key(name))
             if type(noted) is int and 0 <= noted < len(distribution.choices):

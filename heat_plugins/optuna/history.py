@@ -7,9 +7,8 @@ trials costs a suggestion no more than a look at the new ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.choices import ListedValues
 from heat_plugins.core.build import Builder
+from heat_plugins.core.conditional_history import conditions_from, points_up_to
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
@@ -32,6 +32,7 @@ from heat_plugins.optuna.distributions import (
     params_of,
     space_of,
 )
+from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.space import Array, Space
 
 __all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
@@ -40,10 +41,6 @@ __all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
 # has them only when the objective has come to ask for them.
 Asked = Mapping[int, Mapping[str, Any]]
 
-# How long a running trial is believed to run, if nobody says: so many times as long as the
-# longest of the finished ones, and never less than so many seconds.
-PATIENCE = 10.0
-LEAST_PATIENCE_SECONDS = 600.0
 MOST_COUNTED = 2000  # points of a space that are counted under a rule of the user's
 
 
@@ -67,6 +64,29 @@ class ReadingRules:
         return (TrialState.COMPLETE, *pruned)
 
 
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """A trial with values, translated.
+
+    Args:
+        end: When it ended, in seconds; trials that were added may not tell.
+        number: Its number.
+        point: (d,) where it lies.
+        values: Its values, minimised; of a pruned trial the last one that it reported.
+        trial: The trial itself.
+    """
+
+    end: float
+    number: int
+    point: Array
+    values: list[float]
+    trial: FrozenTrial
+
+    @property
+    def is_pruned(self) -> bool:
+        return self.trial.state == TrialState.PRUNED
+
+
 class StudyReader:
     """Translates the trials of one study, for one search space."""
 
@@ -84,8 +104,18 @@ class StudyReader:
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
         )
-        self._finished: dict[int, Array | None] = {}  # by trial id
         self._allowed: Callable[[Array], NDArray[np.bool_]] | None = None
+        self._log = TrialLog()
+        self._points: dict[int, Array | None] = {}  # of finished trials, by id
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin to read the trials of the log."""
+        self._epoch = self._log.epoch
+        self._n_read = 0
+        self._rows: list[_Row] = []
+        self._failed: list[tuple[int, Array]] = []  # with their numbers
+        self._history: History | None = None
 
     def obey(self, allowed: Callable[[Array], NDArray[np.bool_]]) -> None:
         """Count only points that a rule allows: then those are all there is to try."""
@@ -110,55 +140,76 @@ class StudyReader:
             current: The trial that is being asked for, if one is.
             asked: What other trials were given.
         """
-        complete: list[tuple[float, int, Array, FrozenTrial]] = []
-        pruned: list[tuple[float, int, Array, FrozenTrial]] = []
-        pending: list[Array] = []
-        others: list[Array] = []
-        patience = self._patience(trials)
-        for trial in trials:
-            if current is not None and trial._trial_id == current._trial_id:
-                continue
-            point = self._point_of(trial, asked)
+        self._log.follow(trials)
+        history = self._read_finished(directions)
+        patience = self._patience
+        pending = [
+            point
+            for trial in self._log.unfinished
+            if not _is_same(trial, current) and not is_overdue(trial, patience)
+            if (point := self._point_of(trial, asked)) is not None
+        ]
+        return replace(history, pending=self._stacked(pending))
+
+    def _read_finished(self, directions: Sequence[StudyDirection]) -> History:
+        """Return the history of the finished trials; translate those that are new."""
+        if self._epoch != self._log.epoch:
+            self._begin()
+        if self._history is not None and self._n_read == len(self._log.finished):
+            return self._history
+        signs = [-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions]
+        for trial in self._log.finished[self._n_read :]:
+            point = self._point_of(trial, {})
             if point is None:
+                continue
+            values = self._values(trial, signs)
+            if values is None:
+                self._failed.append((trial.number, point))
                 continue
             # As a number: times with and without a zone cannot be compared.
             end = trial.datetime_complete.timestamp() if trial.datetime_complete else 0.0
-            if trial.state == TrialState.COMPLETE:
-                complete.append((end, trial.number, point, trial))
-            elif trial.state == TrialState.PRUNED and self._is_observed(trial, directions):
-                pruned.append((end, trial.number, point, trial))
-            elif not trial.state.is_finished():
-                if not _is_overdue(trial, patience):
-                    pending.append(point)
-            else:
-                others.append(point)
-        signs = [-1.0 if d == StudyDirection.MAXIMIZE else 1.0 for d in directions]
-        known = [signs[0] * float(row[3].values[0]) for row in complete] if pruned else []
-        rows = sorted([*complete, *pruned], key=lambda row: row[:2])
-        values = [_values(trial, signs, known) for _, _, _, trial in rows]
-        array = np.array(values, dtype=float).reshape(len(rows), len(signs))
+            self._rows.append(_Row(end, trial.number, point, values, trial))
+        self._n_read = len(self._log.finished)
+        # In an order that does not depend on when this process came to look.
+        self._rows.sort(key=lambda row: (row.end, row.number))
+        self._failed.sort(key=lambda row: row[0])
+        self._history = self._assemble(len(signs))
+        return self._history
+
+    def _assemble(self, n_objectives: int) -> History:
+        """Return the history of the finished trials."""
+        rows = self._rows
+        values = np.array([row.values for row in rows], dtype=float)
+        values = values.reshape(len(rows), n_objectives)
+        is_pruned = np.array([row.is_pruned for row in rows], dtype=bool)
+        if is_pruned.any() and not is_pruned.all():
+            # At best that of the middle one of the complete trials: others were better.
+            middle = float(np.median(values[~is_pruned, 0]))
+            values[is_pruned] = np.maximum(values[is_pruned], middle)
         return History(
-            points=self._rows([row[2] for row in rows]),
-            values=array[:, 0] if len(signs) == 1 else array,
-            asked_from=np.array([claimed_region(row[3]) for row in rows], dtype=np.int64),
-            pending=self._rows(pending),
-            others=self._rows(others),
-            constraints=constraints_of([row[3] for row in rows]),
+            points=self._stacked([row.point for row in rows]),
+            values=values[:, 0] if n_objectives == 1 else values,
+            asked_from=np.array([claimed_region(row.trial) for row in rows], dtype=np.int64),
+            pending=self._stacked([]),
+            others=self._stacked([point for _, point in self._failed]),
+            constraints=constraints_of([row.trial for row in rows]),
         )
 
-    def _is_observed(self, trial: FrozenTrial, directions: Sequence[StudyDirection]) -> bool:
-        can_be = self._rules.consider_pruned and len(directions) == 1
-        return can_be and _reported(trial) is not None
+    def _values(self, trial: FrozenTrial, signs: Sequence[float]) -> list[float] | None:
+        """Return the values of a finished trial, minimised; None where it has none."""
+        if trial.state == TrialState.COMPLETE:
+            return [sign * float(v) for sign, v in zip(signs, trial.values, strict=True)]
+        can_be = self._rules.consider_pruned and len(signs) == 1
+        if trial.state != TrialState.PRUNED or not can_be:
+            return None
+        reported = _reported(trial)
+        return None if reported is None else [signs[0] * reported]
 
-    def _patience(self, trials: Iterable[FrozenTrial]) -> float:
-        """Return the age in seconds up to which a running trial is believed to run."""
-        if self._rules.pending_timeout is not None:
-            return self._rules.pending_timeout
-        longest = max(
-            (_duration(trial) for trial in trials if trial.state.is_finished()),
-            default=math.inf,
-        )
-        return max(PATIENCE * longest, LEAST_PATIENCE_SECONDS)
+    @property
+    def _patience(self) -> float:
+        """The age in seconds up to which a running trial is believed to run."""
+        given = self._rules.pending_timeout
+        return self._log.patience if given is None else given
 
     def _point_of(self, trial: FrozenTrial, asked: Asked) -> Array | None:
         """Return where a trial lies, NaN in what it does not have; None if in everything."""
@@ -166,9 +217,9 @@ class StudyReader:
             given = fixed_params(trial) | claimed_params(trial, self.search_space)
             given |= dict(asked.get(trial._trial_id, {}))
             return self._encode(given | params_of(self.search_space, trial))
-        if trial._trial_id not in self._finished:
-            self._finished[trial._trial_id] = self._encode(params_of(self.search_space, trial))
-        return self._finished[trial._trial_id]
+        if trial._trial_id not in self._points:
+            self._points[trial._trial_id] = self._encode(params_of(self.search_space, trial))
+        return self._points[trial._trial_id]
 
     def _encode(self, params: Mapping[str, Any]) -> Array | None:
         point = np.full(len(self.space), np.nan)
@@ -176,23 +227,27 @@ class StudyReader:
             if parameter.name not in params:
                 continue
             value = params[parameter.name]
-            if not isinstance(parameter, ListedValues):
-                # Perhaps from a time when the range was another one.
-                point[column] = parameter.locate(value)
-                continue
             try:
-                point[column] = parameter.encode(value)
+                if isinstance(parameter, ListedValues):
+                    point[column] = parameter.encode(value)
+                else:  # perhaps from a time when the range was another one
+                    point[column] = parameter.locate(value)
             except ValueError:
                 return None
         return None if np.isnan(point).all() else point
 
-    def _rows(self, points: list[Array]) -> Array:
+    def _stacked(self, points: list[Array]) -> Array:
         return np.array(points).reshape(len(points), len(self.space))
 
     def held(self, trial: FrozenTrial) -> dict[int, float]:
-        """Return the columns that ``enqueue_trial`` fixed for a trial, with their values."""
+        """Return the columns whose values a trial has already, with these.
+
+        They were fixed by ``enqueue_trial``, or stored with the trial: one that is repeated by
+        ``RetryFailedTrialCallback`` brings its parameters along.
+        """
         held = {}
-        for name, value in fixed_params(trial).items():
+        given = fixed_params(trial) | params_of(self.search_space, trial)
+        for name, value in given.items():
             if name in self.space.column:
                 column = self.space.column[name]
                 try:
@@ -203,68 +258,96 @@ class StudyReader:
                     continue
         return held
 
-    def rivals(
-        self, trials: Iterable[FrozenTrial], current: FrozenTrial, point: Array, asked: Asked
-    ) -> list[FrozenTrial]:
-        """Return those of some trials that have, or are being given, the same point (d,)."""
-        missing = np.isnan(point)
-        mine = PointSet(point[None], None if missing.any() else self._symmetry)
-        trials = list(trials)
-        patience = self._patience(trials)
-        rivals = []
-        for trial in trials:
-            if trial._trial_id == current._trial_id or trial.state == TrialState.WAITING:
-                continue
-            if _is_overdue(trial, patience):
-                continue
-            theirs = self._point_of(trial, asked)
-            if theirs is None or not np.array_equal(np.isnan(theirs), missing):
-                continue
-            if mine.contains(theirs[None])[0]:
-                rivals.append(trial)
-        return rivals
+    def reserved_since(
+        self, trials: Sequence[FrozenTrial], current: FrozenTrial, asked: Asked
+    ) -> list[tuple[FrozenTrial, Array]]:
+        """Return trials that may have taken a point after the history was read, with these.
+
+        Those that have finished since, and all that are running in time.
+        """
+        self._log.follow(trials)
+        n_known = self._n_read if self._epoch == self._log.epoch else 0
+        patience = self._patience
+        running = [t for t in self._log.unfinished if t.state == TrialState.RUNNING]
+        return [
+            (trial, point)
+            for trial in [*self._log.finished[n_known:], *running]
+            if not _is_same(trial, current) and not is_overdue(trial, patience)
+            if (point := self._point_of(trial, asked)) is not None
+        ]
+
+    def is_among(self, points: Array, others: Sequence[Array]) -> NDArray[np.bool_]:
+        """(m,) which of points (m, d) are one of some others (d,), to the objective."""
+        taken = self._stacked(list(others))
+        is_whole = ~np.isnan(taken).any(axis=1)
+        # Symmetries are between parameters that always exist.
+        whole, rest = PointSet(taken[is_whole], self._symmetry), PointSet(taken[~is_whole])
+        lacks = np.isnan(points).any(axis=1)
+        return np.where(lacks, rest.contains(points), whole.contains(np.nan_to_num(points)))
 
     def is_exhausted(
         self, trials: Sequence[FrozenTrial], asked: Asked, ended: FrozenTrial | None = None
     ) -> bool:
         """Whether every point has been tried, or is being tried.
 
-        Not where trials have parameters outside the space, or lack some of it: those remain to
-        be varied. A trial that has ``ended`` tried what it has come to ask for, even if the
-        storage still takes it to be running.
+        Not where trials have parameters outside the space: those remain to be varied. A trial
+        that has ``ended`` tried what it has come to ask for, even if the storage still takes
+        it to be running.
         """
         if ended is not None and self._is_outdated_by(ended):
             return False
-        patience = self._patience(trials)
-        begun = [
-            trial
-            for trial in trials
-            if trial.state != TrialState.WAITING and not _is_overdue(trial, patience)
-        ]
-        if self._n_different > len(begun) or any(self._has_other_params(t) for t in begun):
+        self._log.follow(trials)
+        if self._n_different > len(trials) and not self._may_be_conditional(len(trials)):
             return False
-        found = [
-            self._encode(params_of(self.search_space, trial))
-            if ended is not None and trial._trial_id == ended._trial_id
-            else self._point_of(trial, asked)
-            for trial in begun
-        ]
-        points = self._rows([point for point in found if point is not None])
+        begun = list(self._begun(asked, ended))
+        if any(self._has_other_params(trial) for trial, _ in begun):
+            return False
+        points = self._stacked([point for _, point in begun if point is not None])
         is_complete = np.array(
-            [
-                trial.state == TrialState.COMPLETE
-                for trial, point in zip(begun, found, strict=True)
-                if point is not None
-            ],
+            [trial.state == TrialState.COMPLETE for trial, point in begun if point is not None],
             dtype=bool,
         )
         if np.isnan(points[is_complete]).any():
+            return self._has_all_of_a_conditional_space(points, is_complete)
+        if self._n_different > len(begun):
             return False
         # A value that was enqueued may lie between those that the space has.
         real = np.all(self.space.snap(points) == points, axis=1)
         if self._allowed is not None:
             real[real] = self._allowed(points[real])
         return len(PointSet(points[real], self._symmetry)) >= self._n_different
+
+    def _begun(
+        self, asked: Asked, ended: FrozenTrial | None
+    ) -> Iterator[tuple[FrozenTrial, Array | None]]:
+        """Return the trials that have tried a point or are about to, with that point."""
+        patience = self._patience
+        for trial in [*self._log.finished, *self._log.unfinished]:
+            if trial.state == TrialState.WAITING or is_overdue(trial, patience):
+                continue
+            if _is_same(trial, ended):
+                yield trial, self._encode(params_of(self.search_space, trial))
+            else:
+                yield trial, self._point_of(trial, asked)
+
+    def _may_be_conditional(self, n_trials: int) -> bool:
+        """Whether parameters were absent from trials, of which a few may be all points then."""
+        if self._history is None or n_trials > MOST_COUNTED:
+            return False
+        return bool(np.isnan(self._history.points).any())
+
+    def _has_all_of_a_conditional_space(
+        self, points: Array, is_complete: NDArray[np.bool_]
+    ) -> bool:
+        """Whether points (n, d) are all that their own conditions allow."""
+        conditions = conditions_from(self.space, points[is_complete], points[~is_complete])
+        assert conditions is not None, "some complete trial lacks a parameter"
+        every = points_up_to(self.space, conditions, MOST_COUNTED)
+        if every is None or len(every) > len(points):
+            return False
+        if self._allowed is not None:
+            every = every[self._allowed(every)]
+        return bool(PointSet(points).contains(every).all())
 
     def _is_outdated_by(self, trial: FrozenTrial) -> bool:
         """Whether a trial asked for a parameter in another range than this space has."""
@@ -281,18 +364,8 @@ class StudyReader:
         )
 
 
-def _values(trial: FrozenTrial, signs: Sequence[float], known: Sequence[float]) -> list[float]:
-    """Return the values of a trial, minimised.
-
-    A pruned trial has the last value that it reported, but at best that of the middle one of
-    the complete trials, ``known``: it was given up because others were better.
-    """
-    if trial.state == TrialState.COMPLETE:
-        return [sign * float(v) for sign, v in zip(signs, trial.values, strict=True)]
-    reported = _reported(trial)
-    assert reported is not None
-    value = signs[0] * reported
-    return [max(value, float(np.median(known)))] if known else [value]
+def _is_same(trial: FrozenTrial, other: FrozenTrial | None) -> bool:
+    return other is not None and trial._trial_id == other._trial_id
 
 
 def _reported(trial: FrozenTrial) -> float | None:
@@ -302,21 +375,6 @@ def _reported(trial: FrozenTrial) -> float | None:
         return None
     value = float(reported[max(reported)])
     return None if math.isnan(value) else value
-
-
-def _duration(trial: FrozenTrial) -> float:
-    """Return how many seconds a finished trial took; added ones may not tell."""
-    begin, end = trial.datetime_start, trial.datetime_complete
-    # As numbers: times with and without a zone cannot be subtracted.
-    return 0.0 if begin is None or end is None else end.timestamp() - begin.timestamp()
-
-
-def _is_overdue(trial: FrozenTrial, patience: float) -> bool:
-    """Whether a trial has been running for so many seconds that its worker must be dead."""
-    begin = trial.datetime_start
-    if trial.state != TrialState.RUNNING or begin is None:
-        return False
-    return (datetime.now(begin.tzinfo) - begin).total_seconds() > patience
 
 
 def is_repeat(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import optuna
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
@@ -38,13 +40,16 @@ from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
 from heat_plugins.optuna.history import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.notices import Notices
+from heat_plugins.optuna.reservations import reserve
 from heat_plugins.optuna.search_space import UnionSearchSpace, common_params
+from heat_plugins.space import Array
 
 __all__ = ["HeatSampler"]
 
 _RANDOM_DRAWS = 20  # tries for a value that does not make a trial the same as another
-_MOST_ATTEMPTS = 10  # to find a point that no other worker takes at the same time
-_WAIT_SECONDS = 0.1  # for another worker to leave a point that both have chosen
+# Searches for a point that no other worker takes at the same time: by the model, then at random.
+_MODEL_SEARCHES = 3
+_RANDOM_SEARCHES = 20
 _RECORD_KEY = "heat_plugins"
 _MOST_OBJECTIVES = 4
 
@@ -258,26 +263,17 @@ class HeatSampler(BaseSampler):
             return {}
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
+            began = time.perf_counter()
             reader = self._reader_for(search_space)
             held = reader.held(trial)
-            for attempt in range(_MOST_ATTEMPTS):
-                began = time.perf_counter()
-                trials = study.get_trials(deepcopy=False)
-                history = reader.read(trials, study.directions, trial, self._asked)
-                is_startup = len(history.points) < self._settings.n_startup_trials
-                if is_startup and self._independent_sampler is not None:
-                    return {}
-                rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
-                suggestion = self._suggest(reader, history, rng, held)
-                params = reader.space.decode(suggestion.point)
-                self._asked[trial._trial_id] = params
-                self._claim(study, trial, search_space, suggestion, params, bool(held))
-                finished = {other._trial_id for other in trials if other.state.is_finished()}
-                if not suggestion.is_new or self._has_it_alone(
-                    study, trial, reader, suggestion.point, finished
-                ):
-                    break
+            trials = study.get_trials(deepcopy=False)
+            history = reader.read(trials, study.directions, trial, self._asked)
+            is_startup = len(history.points) < self._settings.n_startup_trials
+            if is_startup and self._independent_sampler is not None:
+                return {}
+            suggestion = self._reserved(study, trial, reader, history, held)
             self._speak(trials, reader, suggestion)
+        params = reader.space.decode(suggestion.point)
         for name, position in ambiguous_choices(search_space, params).items():
             _note(study, trial, choice_key(name), position)
         if self._record:
@@ -286,13 +282,54 @@ class HeatSampler(BaseSampler):
                 trial._trial_id, _RECORD_KEY, _record_of(suggestion, reader, seconds)
             )
         # The objective may yet ask for what is not expected to exist: any value will do.
-        spare = np.where(np.isnan(suggestion.point), reader.space.sample(1, rng)[0], np.nan)
+        anything = reader.space.sample(1, self._rng(trial, "spare"))[0]
+        spare = np.where(np.isnan(suggestion.point), anything, np.nan)
         return params | reader.space.decode(spare)
+
+    def _reserved(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        reader: StudyReader,
+        history: History,
+        held: Mapping[int, float],
+    ) -> Suggestion:
+        """Return a suggestion whose point no other worker takes at the same time.
+
+        Unless it is a repetition anyway. Where others are always faster, a random point will
+        do: in a space of any size nobody else has it.
+        """
+        at_random = replace(self._settings, n_startup_trials=sys.maxsize)
+        is_shared = not isinstance(study._storage, InMemoryStorage)
+
+        def others() -> list[tuple[FrozenTrial, Array]]:
+            return reader.reserved_since(study.get_trials(deepcopy=False), trial, self._asked)
+
+        for attempt in range(_MODEL_SEARCHES + _RANDOM_SEARCHES):
+            if attempt:
+                trials = study.get_trials(deepcopy=False)
+                history = reader.read(trials, study.directions, trial, self._asked)
+            settings = self._settings if attempt < _MODEL_SEARCHES else at_random
+            rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
+            suggestion = self._suggest(reader, history, settings, rng, held)
+            # A point that was partly given says nothing about the region it did not choose.
+            has_region = settings.trust_region is not None and not held
+            region = suggestion.asked_from if has_region else NO_REGION
+            claim_point = partial(self._claim, study, trial, reader, region)
+            # In memory there is one process, whose threads come here one by one.
+            if not suggestion.is_new or not is_shared:
+                break
+            point = reserve(suggestion.candidates, trial, reader, others, claim_point)
+            if point is not None:
+                return replace(suggestion, point=point)
+        claim_point(suggestion.point)
+        return suggestion
 
     def _suggest(
         self,
         reader: StudyReader,
         history: History,
+        settings: Settings,
         rng: np.random.Generator,
         held: Mapping[int, float],
     ) -> Suggestion:
@@ -300,11 +337,11 @@ class HeatSampler(BaseSampler):
         with one_blas_thread():
             try:
                 return suggest(
-                    reader.space, history, self._settings, rng, held, self._memo, self._allowed
+                    reader.space, history, settings, rng, held, self._memo, self._allowed
                 )
             except NothingAllowed:
                 if held:  # whoever enqueues a value wants it, whatever else was said
-                    return suggest(reader.space, history, self._settings, rng, held, self._memo)
+                    return suggest(reader.space, history, settings, rng, held, self._memo)
         raise ValueError(
             "`is_feasible` must allow at least one point of the search space, but none was found "
             f"among the values of {sorted(reader.search_space)}"
@@ -314,44 +351,14 @@ class HeatSampler(BaseSampler):
         self,
         study: Study,
         trial: FrozenTrial,
-        search_space: Mapping[str, BaseDistribution],
-        suggestion: Suggestion,
-        params: Mapping[str, Any],
-        is_held: bool,
+        reader: StudyReader,
+        region: int,
+        point: Array,
     ) -> None:
         """Tell other workers where this trial will be, before its objective asks for it."""
-        # A point that was partly given says nothing about the region it did not choose.
-        has_region = self._settings.trust_region is not None and not is_held
-        region = suggestion.asked_from if has_region else NO_REGION
-        _note(study, trial, CLAIM_KEY, claim(region, search_space, params))
-
-    def _has_it_alone(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        reader: StudyReader,
-        point: NDArray[np.float64],
-        finished: set[int],
-    ) -> bool:
-        """Whether no other worker has chosen the same point at the same time.
-
-        Everyone writes before looking, so of two at least one sees the other. All but the
-        last of those who meet choose again; the last waits for them to go, and goes itself if
-        somebody stays who came too early to see the others. Trials that had ``finished`` (ids)
-        before were known when the point was chosen.
-        """
-        if isinstance(study._storage, InMemoryStorage):
-            return True  # one process, whose threads come here one by one
-        for _ in range(2):
-            trials = study.get_trials(deepcopy=False)
-            unknown = (other for other in trials if other._trial_id not in finished)
-            rivals = reader.rivals(unknown, trial, point, self._asked)
-            if not rivals:
-                return True
-            if any(rival.number > trial.number or rival.state.is_finished() for rival in rivals):
-                return False
-            time.sleep(_WAIT_SECONDS)
-        return False
+        params = reader.space.decode(point)
+        self._asked[trial._trial_id] = params
+        _note(study, trial, CLAIM_KEY, claim(region, reader.search_space, params))
 
     def _speak(
         self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion

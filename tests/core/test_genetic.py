@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.core.domain import Domain, Region, apply_changes
-from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
+from heat_plugins.core.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
 from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.seen import PointSet
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
@@ -71,11 +71,17 @@ def nothing(space):
     return PointSet(np.empty((0, len(space))))
 
 
+def best_found(function, domain, avoid, starts, rng, budget):
+    """Return the best point that a search finds, if it finds any."""
+    found = maximise(function, domain, avoid, starts, rng, budget)
+    return found[0] if len(found) else None
+
+
 def search(function, domain, budget, seed=0, avoid=None, starts=None):
     space = domain.space
     if starts is None:
         starts = space.sample(3, np.random.default_rng(seed + 1000))
-    return maximise(
+    return best_found(
         function,
         domain,
         nothing(space) if avoid is None else avoid,
@@ -395,7 +401,7 @@ def test_the_best_of_the_allowed_points_is_found(budget, seed):
     best = best[np.argmax(function(best))]
     avoid = PointSet(np.empty((0, 5)), allowed=allowed)
     starts = domain.sample(5, rng)
-    np.testing.assert_array_equal(maximise(function, domain, avoid, starts, rng, budget), best)
+    np.testing.assert_array_equal(best_found(function, domain, avoid, starts, rng, budget), best)
 
 
 @PATHS
@@ -405,8 +411,33 @@ def test_none_where_nothing_is_allowed(budget):
     rng = np.random.default_rng(0)
     function = RandomFunction(space, rng)
     starts = space.sample(3, rng)
-    assert maximise(function, Domain(space), nothing, starts, rng, budget) is None
+    assert best_found(function, Domain(space), nothing, starts, rng, budget) is None
     assert unseen_point(Domain(space), nothing, rng) is None
+
+
+# ------------------------------------------------------------------------- runners-up
+@PATHS
+def test_candidates_are_different_new_and_ranked(budget):
+    space = categories(3, 3, 3, 3, 3, 3)
+    rng = np.random.default_rng(5)
+    function = RandomFunction(space, rng)
+    known = space.sample(100, rng)
+    avoid = PointSet(known)
+    found = maximise(function, Domain(space), avoid, known[:5], rng, budget)
+    assert 20 <= len(found) <= MOST_CANDIDATES
+    assert len(np.unique(found, axis=0)) == len(found)
+    assert not avoid.contains(found).any()
+    assert np.all(np.diff(function(found)) <= 0.0)
+
+
+def test_listed_candidates_are_the_best_of_all_points():
+    space = categories(4, 4, 4, 4)
+    rng = np.random.default_rng(0)
+    function = RandomFunction(space, rng)
+    points = Domain(space).enumerate()
+    best = points[np.argsort(-function(points), kind="stable")[:MOST_CANDIDATES]]
+    found = maximise(function, Domain(space), nothing(space), points[:1], rng, SearchBudget())
+    np.testing.assert_array_equal(found, best)
 
 
 # ----------------------------------------------------------- parameters that may not exist
@@ -457,7 +488,7 @@ def test_the_best_branch_and_the_best_of_it_are_found(seed):
     best = rows[np.argmax(function(rows))]
     avoid = PointSet(np.empty((0, len(BRANCHES))))
     starts = domain.sample(5, rng)
-    found = maximise(function, domain, avoid, starts, rng, NO_ENUMERATION)
+    found = best_found(function, domain, avoid, starts, rng, NO_ENUMERATION)
     np.testing.assert_allclose(found, best, atol=1e-4)
 
 

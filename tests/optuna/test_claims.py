@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
-from heat_plugins.core.suggest import Suggestion
+from heat_plugins.core.suggest import Settings, Suggestion
 from heat_plugins.core.trust_region import NO_REGION
 from heat_plugins.model import Model
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, claimed_params, claimed_region
@@ -177,28 +178,31 @@ def test_a_branch_is_claimed_as_a_whole() -> None:
 
 # ----------------------------------------------------------- the same point at the same time
 class Stage:
-    """Decides what the model chooses, and notes how long workers wait."""
+    """Decides what the model chooses; nobody may sleep."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.points: list[tuple[float, ...]] = []  # to be chosen, one after the other
+        self.alternatives: list[tuple[float, ...]] = []
         self.is_new = True
-        self.n_choices = 0
-        self.waits: list[float] = []
-        # What happens in the meantime: while a worker thinks, and while it waits.
-        self.thinking: Callable[[], None] = lambda: None
-        self.waiting: Callable[[], None] = lambda: None
+        self.startups: list[int] = []  # how many start-up trials each search was told of
+        self.thinking: Callable[[], None] = lambda: None  # what happens in the meantime
         monkeypatch.setattr(heat_plugins.optuna.sampler, "suggest", self._choose)
-        monkeypatch.setattr(heat_plugins.optuna.sampler.time, "sleep", self._sleep)
+        monkeypatch.setattr(time, "sleep", self._sleep)
 
-    def _choose(self, *_: Any) -> Suggestion:
+    @property
+    def n_choices(self) -> int:
+        return len(self.startups)
+
+    def _choose(self, _: Any, __: Any, settings: Settings, *rest: Any) -> Suggestion:
         self.thinking()
-        self.n_choices += 1
+        self.startups.append(settings.n_startup_trials)
         point = self.points.pop(0) if len(self.points) > 1 else self.points[0]
-        return Suggestion(np.array(point), 0, self.is_new)
+        alternatives = np.array(self.alternatives).reshape(-1, len(point))
+        return Suggestion(np.array(point), 0, self.is_new, alternatives=alternatives)
 
-    def _sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-        self.waiting()
+    @staticmethod
+    def _sleep(seconds: float) -> None:
+        raise AssertionError("a sampler must not sleep: others wait for it")
 
 
 @pytest.fixture
@@ -229,40 +233,39 @@ def test_different_points_are_no_conflict(storage: BaseStorage, stage: Stage) ->
     _, first, second = begun(storage)
     stage.points = [P, Q]
     assert (settle(first), settle(second)) == (AT_P, AT_Q)
-    assert stage.n_choices == 2 and not stage.waits
+    assert stage.n_choices == 2
 
 
 @FILES
-def test_the_earlier_trial_chooses_again_at_once(storage: BaseStorage, stage: Stage) -> None:
-    """It sees the claim of a later trial, which will wait for it to go."""
-    _, first, second = begun(storage)
-    stage.points = [P, P, Q]
-    assert (settle(second), settle(first)) == (AT_P, AT_Q)
-    assert stage.n_choices == 3 and not stage.waits
+@pytest.mark.parametrize("is_later", [False, True], ids=["earlier", "later"])
+def test_a_point_that_another_worker_claims_is_left_for_the_next_best(
+    storage: BaseStorage, stage: Stage, is_later: bool
+) -> None:
+    """Whichever trial came first: nobody can tell whether the other has looked already."""
+    study, first, second = begun(storage)
+    stage.points, stage.alternatives = [P], [Q]
+    trials = (first, second) if is_later else (second, first)
+    assert [settle(trial) for trial in trials] == [AT_P, AT_Q]
+    assert stage.n_choices == 2, "an alternative takes no other search"
 
 
 @FILES
-def test_the_later_trial_waits_and_goes_if_the_earlier_stays(
+def test_a_claim_that_comes_between_writing_and_reading_is_seen(
     storage: BaseStorage, stage: Stage
 ) -> None:
-    _, first, second = begun(storage)
-    stage.points = [P, P, Q]
-    assert (settle(first), settle(second)) == (AT_P, AT_Q)
-    assert stage.n_choices == 3
-    assert len(stage.waits) == 2 and all(0.0 < wait <= 1.0 for wait in stage.waits)
-
-
-@FILES
-def test_the_later_trial_stays_if_the_earlier_goes(storage: BaseStorage, stage: Stage) -> None:
-    """Both have written P; the earlier one, which saw the later, takes Q in the meantime."""
     study, first, second = begun(storage)
-    study._storage.set_trial_system_attr(first._trial_id, CLAIM_KEY, claim(0, NINE, AT_P))
-    stage.waiting = lambda: study._storage.set_trial_system_attr(
-        first._trial_id, CLAIM_KEY, claim(0, NINE, AT_Q)
-    )
-    stage.points = [P]
-    assert settle(second) == AT_P
-    assert stage.n_choices == 1 and len(stage.waits) == 1
+    inner, written = study._storage.set_trial_system_attr, []
+
+    def write(trial_id: int, key: str, value: Any) -> None:
+        inner(trial_id, key, value)
+        if trial_id == first._trial_id and not written:
+            inner(second._trial_id, CLAIM_KEY, claim(0, NINE, AT_P))
+        written.append((trial_id, value))
+
+    study._storage.set_trial_system_attr = write  # type: ignore[method-assign]
+    stage.points, stage.alternatives = [P], [Q]
+    assert settle(first) == AT_Q
+    assert [value for _, value in written] == [claim(0, NINE, AT_P), claim(0, NINE, AT_Q)]
 
 
 @FILES
@@ -281,7 +284,7 @@ def test_a_point_that_was_evaluated_in_the_meantime_is_left(
     stage.thinking = evaluate
     stage.points = [P, Q]
     assert settle(second) == AT_Q
-    assert stage.n_choices == 2 and not stage.waits
+    assert stage.n_choices == 2
 
 
 @FILES
@@ -291,7 +294,7 @@ def test_points_of_trials_that_had_finished_before_are_the_models_own_affair(
     _, first, _ = begun(storage)
     stage.points = [(0.0, 0.0)]  # that of the complete trial
     assert settle(first) == {"x": "a", "y": 0}
-    assert stage.n_choices == 1 and not stage.waits
+    assert stage.n_choices == 1
 
 
 @FILES
@@ -301,7 +304,16 @@ def test_a_point_that_is_repeated_on_purpose_is_not_fought_for(
     _, first, second = begun(storage)
     stage.points, stage.is_new = [P], False
     assert settle(first) == settle(second) == AT_P
-    assert stage.n_choices == 2 and not stage.waits
+    assert stage.n_choices == 2
+
+
+@FILES
+def test_the_last_resort_is_a_random_point(storage: BaseStorage, stage: Stage) -> None:
+    """After a few searches the model is left out: a random point is one that nobody wants."""
+    _, first, second = begun(storage)
+    stage.points = [P, P, P, P, Q]
+    assert (settle(first), settle(second)) == (AT_P, AT_Q)
+    assert stage.startups[:4] == [1] * 4 and stage.startups[4] > 10**9
 
 
 @FILES
@@ -309,13 +321,13 @@ def test_nobody_tries_for_ever(storage: BaseStorage, stage: Stage) -> None:
     _, first, second = begun(storage)
     stage.points = [P]
     assert settle(first) == settle(second) == AT_P
-    assert 2 < stage.n_choices <= 20
+    assert stage.n_choices <= 30
 
 
 @FILES
 def test_the_last_claim_is_the_one_that_counts(storage: BaseStorage, stage: Stage) -> None:
     study, first, second = begun(storage)
-    stage.points = [P, P, Q]
+    stage.points, stage.alternatives = [P], [Q]
     settle(first), settle(second)
     noted = [trial.system_attrs[CLAIM_KEY] for trial in study.trials[1:]]
     assert noted == [claim(0, NINE, AT_P), claim(0, NINE, AT_Q)]
@@ -326,7 +338,7 @@ def test_threads_of_one_process_do_not_look_twice(stage: Stage) -> None:
     _, first, second = begun(None)
     stage.points = [P]
     settle(first), settle(second)
-    assert stage.n_choices == 2 and not stage.waits
+    assert stage.n_choices == 2
 
 
 @FILES
@@ -340,7 +352,6 @@ def test_attempts_differ_in_their_randomness(
         return Suggestion(np.array(P if len(drawn) < 3 else Q), 0, True)
 
     monkeypatch.setattr(heat_plugins.optuna.sampler, "suggest", choose)
-    monkeypatch.setattr(heat_plugins.optuna.sampler.time, "sleep", lambda _: None)
     _, first, second = begun(storage)
     settle(first), settle(second)
     assert len(set(drawn)) == 3
@@ -350,14 +361,31 @@ def test_permutations_are_rivals_where_their_order_does_not_matter() -> None:
     space: dict[str, BaseDistribution] = {
         name: CategoricalDistribution(("a", "b", "c")) for name in ("x", "y")
     }
-    study = optuna.create_study()
-    for x, y in ("ab", "ba", "cc"):
-        study.add_trial(create_trial(params={"x": x, "y": y}, distributions=space, value=0.0))
-    study.enqueue_trial({"x": "a", "y": "b"})
-    current, point = create_trial(state=TrialState.RUNNING), np.array([0.0, 1.0])
-    numbers = {}
+    points = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [0.0, np.nan], [1.0, np.nan]])
+    taken = [np.array([1.0, 0.0]), np.array([0.0, np.nan])]
+    found = {}
     for structure in (None, PermutationInvariant(["x", "y"])):
         reader = StudyReader(space, Model(structure=structure))
-        found = reader.rivals(study.trials, current, point, {})
-        numbers[structure is None] = [trial.number for trial in found]
-    assert numbers == {True: [0], False: [0, 1]}
+        found[structure is None] = reader.is_among(points, taken).tolist()
+    assert found == {
+        True: [False, True, False, True, False],
+        False: [True, True, False, True, False],
+    }
+
+
+def test_what_was_reserved_since_the_history_was_read() -> None:
+    study = optuna.create_study()
+    reader = StudyReader(NINE)
+    for number, x in enumerate("ab"):
+        params = {"x": x, "y": number}
+        study.add_trial(create_trial(params=params, distributions=NINE, value=0.0))
+    study.enqueue_trial({"x": "c", "y": 0})
+    current = study.ask()  # the one that waited
+    reader.read(study.trials, study.directions, None, {})
+    study.add_trial(create_trial(params={"x": "b", "y": 2}, distributions=NINE, value=0.0))
+    study.enqueue_trial({"x": "a", "y": 1})
+    running = study.ask()
+    study.enqueue_trial({"x": "a", "y": 2})  # waits, as the history knows or will know
+    found = reader.reserved_since(study.trials, study.trials[current.number], {})
+    assert [trial.number for trial, _ in found] == [3, running.number]
+    assert [point.tolist() for _, point in found] == [[1.0, 1.0], [0.0, 0.5]]

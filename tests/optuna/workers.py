@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from sqlalchemy.event import listen
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
+from heat_plugins.optuna.claims import CLAIM_KEY
 
 CHOICES = ("a", "b", "c")
 
@@ -159,12 +161,14 @@ def _work(job: Job, pipe: Connection) -> None:
 
 
 def _slowest_suggestion(job: Job, pipe: Connection) -> dict[str, Any]:
-    """Do a job; return the longest time that it had to wait for a point."""
+    """Do a job; return the longest wait for a point, and how many reservations were written."""
     storage = open_storage(job.storage)
     study = optuna.load_study(
         study_name=job.study, storage=storage, sampler=HeatSampler(**job.sampler)
     )
     death = _Death(study, storage, job) if job.dies else None
+    claims: list[int] = []  # the trial of each
+    _after(study._storage, "set_trial_system_attr", partial(_count_claim, claims))
     slowest = 0.0
     pipe.send({"ready": True})
     pipe.recv()
@@ -183,7 +187,12 @@ def _slowest_suggestion(job: Job, pipe: Connection) -> dict[str, Any]:
         return value_of(params)
 
     study.optimize(objective, n_trials=job.n_trials)
-    return {"slowest": slowest}
+    return {"slowest": slowest, "claims": len(claims)}
+
+
+def _count_claim(claims: list[int], trial_id: int, key: str, _: Any) -> None:
+    if key == CLAIM_KEY:
+        claims.append(trial_id)
 
 
 class _Death:
