@@ -88,6 +88,8 @@ class Goal:
                     [output.zero for output in outputs.constraints],
                 )
             )
+        if outputs.log_success is not None:
+            terms.append(outputs.log_success)
         return terms[0] if len(terms) == 1 else Sum(terms)
 
     def _improvement(self, outputs: Outputs, region: TrustRegion) -> BatchFunction | None:

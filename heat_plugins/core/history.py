@@ -25,12 +25,15 @@ class History:
             allowed, NaN is not.
         asked_from: (n,) the trust region each was asked for (``NO_REGION`` if none).
         pending: (p, d) points under evaluation.
-        others: (q, d) further points that need not be proposed again: failed, say.
+        others: (q, d) points of trials that ended without a value: failed, say. They need not be
+            proposed again.
         constraints: (n, C) numbers that are at most 0 where a trial is feasible, NaN where
             they are not known; None for no constraints.
         noise: (n, M + C) variances of the measurements: of the objectives, then of the
             constraints, in their units squared; NaN where they are not known. None for
             nothing known.
+        others_after: (q,) after how many of the points each of the others ended, ascending; None
+            where that is not known.
     """
 
     points: Array
@@ -40,6 +43,7 @@ class History:
     others: Array
     constraints: Array | None = None
     noise: Array | None = None
+    others_after: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.noise is None:
@@ -111,11 +115,28 @@ class History:
         Trials that failed before they had asked for everything are nowhere in particular.
         """
 
-        def whole(points: Array) -> Array:
-            kept: Array = points[~np.isnan(points[:, ~optional]).any(axis=1)]
-            return kept
+        def is_whole(points: Array) -> NDArray[np.bool_]:
+            whole: NDArray[np.bool_] = np.all(~np.isnan(points[:, ~optional]), axis=1)
+            return whole
 
-        return replace(self, pending=whole(self.pending), others=whole(self.others))
+        kept, after = is_whole(self.others), self.others_after
+        return replace(
+            self,
+            pending=self.pending[is_whole(self.pending)],
+            others=self.others[kept],
+            others_after=None if after is None else after[kept],
+        )
+
+    def in_order_of_ending(self) -> tuple[Array, NDArray[np.bool_]]:
+        """Return all points (n + q, d) as they ended, and (n + q,) which have no value."""
+        n, q = len(self.points), len(self.others)
+        after = np.full(q, n) if self.others_after is None else self.others_after
+        places = after + np.arange(q)  # of the others among all
+        has_no_value = np.zeros(n + q, dtype=bool)
+        has_no_value[places] = True
+        points = np.empty((n + q, self.points.shape[1]))
+        points[has_no_value], points[~has_no_value] = self.others, self.points
+        return points, has_no_value
 
 
 def canonical(history: History, symmetry: Symmetry | None) -> History:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.core.build import Builder
+from heat_plugins.core.feasibility import LogFeasibility
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
 from heat_plugins.core.seen import PointSet
@@ -84,11 +85,19 @@ class Outputs:
         objectives: One for each.
         constraints: One for each that can be modelled.
         pending: (p, d) points under evaluation.
+        log_success: The log probability that a trial does not fail; None where none has.
     """
 
     objectives: list[Output]
     constraints: list[Output]
     pending: Array
+    log_success: LogFeasibility | None = None
+
+    def expect_failure(self, points: Array) -> bool:
+        """Whether the first of points (k, d), if there is one, will rather fail than not."""
+        if self.log_success is None or not len(points):
+            return False
+        return bool(self.log_success(points[:1])[0] < np.log(0.5))
 
 
 def fit_output(

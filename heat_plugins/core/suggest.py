@@ -21,6 +21,7 @@ from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
 from heat_plugins.core.conditional_history import conditions_from
 from heat_plugins.core.domain import Domain
+from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
@@ -44,6 +45,9 @@ __all__ = [
     "objective_of",
     "suggest",
 ]
+
+
+FAILURES = -1  # the memo of the model of failures, next to those of objectives and constraints
 
 
 class NothingAllowed(ValueError):
@@ -168,12 +172,15 @@ def suggest(
     has_branches = conditions is not None and not held and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
     points = maximise(acquisition, domain, around, starts, rng, settings.search)
-    if has_branches and _expects_little(outputs, region, acquisition, points):
+    if around is not avoid and outputs.expect_failure(points):
+        # What the regions before have left over fails: better near one of them than there.
+        points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
+    elif has_branches and _expects_little(outputs, region, acquisition, points):
         other = region.next()
         branch_acquisition = goal.acquisition(outputs, other)
         away = _keep_away(avoid, history, other, space)
         elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
-        if len(elsewhere):
+        if len(elsewhere) and not outputs.expect_failure(elsewhere):
             region, acquisition, points = other, branch_acquisition, elsewhere
     if not len(points) and domain.region is not None:
         points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
@@ -269,7 +276,14 @@ def _outputs(
         constraints.append(
             _fit(builder, history, column, settings, region, memo, index, True, True)
         )
-    return Outputs(objectives, constraints, history.pending)
+    success = log_success(
+        builder,
+        history,
+        settings.max_fit_points,
+        settings.max_model_points,
+        memo.of_output(FAILURES),
+    )
+    return Outputs(objectives, constraints, history.pending, success)
 
 
 def objective_of(

@@ -10,7 +10,7 @@ a trial, so whatever is not as expected is passed over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import (
@@ -19,12 +19,12 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.choices import Categorical
 from heat_plugins.core.trust_region import NO_REGION
 
-__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region"]
+__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region", "is_refused"]
 
 CLAIM_KEY = "heat_plugins:asked"
 
@@ -71,6 +71,20 @@ def claimed_params(
             if distribution.low <= value <= distribution.high:
                 params[name] = value
     return params
+
+
+def is_refused(trials: Sequence[FrozenTrial], current: FrozenTrial) -> bool:
+    """Whether the last trial that ended failed without taking any value that it was given.
+
+    Optuna raises an error where an objective asks for a parameter in another form than the
+    trials have that were added to its study. The sampler is not told: it must leave the choice
+    of the next values to the objective to find out what form that is.
+    """
+    for trial in reversed(trials):
+        if trial.state.is_finished() and trial._trial_id != current._trial_id:
+            has_failed = trial.state == TrialState.FAIL and not trial.params
+            return has_failed and bool(_attribute(trial).get("point"))
+    return False
 
 
 def _attribute(trial: FrozenTrial) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ __all__ = [
     "encode_params",
     "fixed_params",
     "is_container",
+    "is_same_kind",
     "is_same_when_stored",
     "params_of",
     "space_of",
@@ -126,3 +127,13 @@ def is_container(choice: Any) -> bool:
 def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool:
     """Whether two distributions are equal, or become so when stored as JSON."""
     return left == right or distribution_to_json(left) == distribution_to_json(right)
+
+
+def is_same_kind(left: BaseDistribution, right: BaseDistribution) -> bool:
+    """Whether Optuna takes two distributions for ones of the same parameter.
+
+    Ranges may change, choices may not.
+    """
+    if type(left) is not type(right):
+        return False
+    return not isinstance(left, CategoricalDistribution) or is_same_when_stored(left, right)

@@ -7,6 +7,7 @@ trials costs a suggestion no more than a look at the new ones.
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,13 +67,14 @@ class ReadingRules:
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A trial with values, translated.
+    """A finished trial, translated.
 
     Args:
         end: When it ended, in seconds; trials that were added may not tell.
         number: Its number.
         point: (d,) where it lies.
-        values: Its values, minimised; of a pruned trial the last one that it reported.
+        values: Its values, minimised; of a pruned trial the last one that it reported. None
+            of a failed one.
         trial: The trial itself.
     """
 
@@ -85,6 +87,10 @@ class _Row:
     @property
     def is_pruned(self) -> bool:
         return self.trial.state == TrialState.PRUNED
+
+
+def _end_and_number(row: _Row) -> tuple[float, int]:
+    return row.end, row.number
 
 
 class StudyReader:
@@ -114,7 +120,7 @@ class StudyReader:
         self._epoch = self._log.epoch
         self._n_read = 0
         self._rows: list[_Row] = []
-        self._failed: list[tuple[int, Array]] = []  # with their numbers
+        self._failed: list[_Row] = []
         self._history: History | None = None
 
     def obey(self, allowed: Callable[[Array], NDArray[np.bool_]]) -> None:
@@ -162,17 +168,15 @@ class StudyReader:
             point = self._point_of(trial, {})
             if point is None:
                 continue
-            values = self._values(trial, signs)
-            if values is None:
-                self._failed.append((trial.number, point))
-                continue
             # As a number: times with and without a zone cannot be compared.
             end = trial.datetime_complete.timestamp() if trial.datetime_complete else 0.0
-            self._rows.append(_Row(end, trial.number, point, values, trial))
+            values = self._values(trial, signs)
+            rows = self._failed if values is None else self._rows
+            rows.append(_Row(end, trial.number, point, values or [], trial))
         self._n_read = len(self._log.finished)
         # In an order that does not depend on when this process came to look.
-        self._rows.sort(key=lambda row: (row.end, row.number))
-        self._failed.sort(key=lambda row: row[0])
+        for rows in (self._rows, self._failed):
+            rows.sort(key=_end_and_number)
         self._history = self._assemble(len(signs))
         return self._history
 
@@ -191,8 +195,12 @@ class StudyReader:
             values=values[:, 0] if n_objectives == 1 else values,
             asked_from=np.array([claimed_region(row.trial) for row in rows], dtype=np.int64),
             pending=self._stacked([]),
-            others=self._stacked([point for _, point in self._failed]),
+            others=self._stacked([row.point for row in self._failed]),
             constraints=constraints_of([row.trial for row in rows]),
+            others_after=np.array(
+                [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
+                dtype=np.int64,
+            ),
         )
 
     def _values(self, trial: FrozenTrial, signs: Sequence[float]) -> list[float] | None:

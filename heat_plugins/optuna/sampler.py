@@ -29,7 +29,7 @@ from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, sugg
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.model import Mixing, Model, Scale, Structures
-from heat_plugins.optuna.claims import CLAIM_KEY, claim
+from heat_plugins.optuna.claims import CLAIM_KEY, claim, is_refused
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
@@ -41,7 +41,7 @@ from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasi
 from heat_plugins.optuna.history import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.reservations import reserve
-from heat_plugins.optuna.search_space import UnionSearchSpace, common_params
+from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.space import Array
 
 __all__ = ["HeatSampler"]
@@ -188,14 +188,15 @@ class HeatSampler(BaseSampler):
         self._rules = ReadingRules(consider_pruned_trials, pending_timeout)
         self._record = record
         self._notices = Notices()
-        self._given: dict[str, CategoricalDistribution] = {}
+        self._given: dict[str, BaseDistribution] = {}  # what the objective asked for
         self._lock = threading.RLock()
         self._forget()
 
     def _forget(self) -> None:
         """Drop what only saves time; the history of the study has all that matters."""
         self._home: tuple[BaseStorage, int] | None = None  # storage and id of the study
-        self._union = UnionSearchSpace(self._rules.observed)
+        # Failed trials, too, have parameters that others may not have.
+        self._union = UnionSearchSpace(FINISHED)
         self._reader: StudyReader | None = None
         self._allowed: FeasiblePoints | None = None
         self._memo = FitMemo()
@@ -238,6 +239,8 @@ class HeatSampler(BaseSampler):
             if not found and self._is_feasible is None:
                 # Failed and running trials tell at least what need not be tried again.
                 found = common_params(study.get_trials(deepcopy=False), trial)
+            if is_refused(study.get_trials(deepcopy=False), trial):
+                found = {name: dist for name, dist in found.items() if name in self._given}
             given = {name: self._as_given(name, dist) for name, dist in found.items()}
         # Optuna itself gives single-valued parameters their value.
         return {n: dist for n, dist in given.items() if dist is not None and not dist.single()}
@@ -245,11 +248,14 @@ class HeatSampler(BaseSampler):
     def _as_given(self, name: str, distribution: BaseDistribution) -> BaseDistribution | None:
         """Return a distribution as the objective has it; None where that is not known.
 
-        Tuples come back from a storage as lists, which Optuna then refuses as other choices.
+        Tuples come back from a storage as lists, which Optuna then refuses as other choices. And
+        trials that were added may have had the parameter in another form.
         """
+        given = self._given.get(name)
+        if name in self._union.ambiguous:
+            return given
         if not isinstance(distribution, CategoricalDistribution):
             return distribution
-        given = self._given.get(name)
         if given is not None and is_same_when_stored(given, distribution):
             return given
         return None if any(map(is_container, distribution.choices)) else distribution
@@ -428,8 +434,7 @@ class HeatSampler(BaseSampler):
         with self._alone_with(study):
             if self._warn_independent_sampling and self._is_modelled(study, param_name):
                 self._notices.independent(param_name, trial)
-            if isinstance(param_distribution, CategoricalDistribution):
-                self._given[param_name] = param_distribution
+            self._given[param_name] = param_distribution
             if sampler is None:
                 value = self._sample_at_random(study, trial, param_name, param_distribution)
                 self._asked.setdefault(trial._trial_id, {})[param_name] = value

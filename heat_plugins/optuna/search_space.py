@@ -19,7 +19,11 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-__all__ = ["UnionSearchSpace", "common_params"]
+from heat_plugins.optuna.distributions import is_same_kind
+
+__all__ = ["FINISHED", "UnionSearchSpace", "common_params"]
+
+FINISHED = tuple(state for state in TrialState if state.is_finished())
 
 # An objective that names parameters anew each time must not make the space grow for ever; of
 # very many, those that most trials have are modelled.
@@ -27,11 +31,18 @@ MOST_PARAMETERS = 1000
 
 
 class UnionSearchSpace:
-    """The parameters of the finished trials of one study; each trial is looked at once."""
+    """The parameters of the finished trials of one study; each trial is looked at once.
+
+    Attributes:
+        ambiguous: Names of parameters that some trials had as numbers and others as choices, or
+            with different choices. Optuna refuses that in a study's own trials, but not in
+            those that are added to it.
+    """
 
     def __init__(self, states: tuple[TrialState, ...]) -> None:
         """Look at trials in these states."""
         self._states = states
+        self.ambiguous: set[str] = set()
         self._seen: set[int] = set()  # trial ids
         self._counts: dict[str, int] = {}
         self._latest: dict[str, tuple[int, BaseDistribution]] = {}  # with the trial's number
@@ -49,6 +60,8 @@ class UnionSearchSpace:
         distributions = dict(trial.distributions)
         for name, distribution in distributions.items():
             self._counts[name] = self._counts.get(name, 0) + 1
+            if name in self._latest and not is_same_kind(self._latest[name][1], distribution):
+                self.ambiguous.add(name)
             if name not in self._latest or self._latest[name][0] < trial.number:
                 self._latest[name] = (trial.number, distribution)
 

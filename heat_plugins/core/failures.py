@@ -1,0 +1,58 @@
+"""Where trials fail: a Gaussian process of success and failure.
+
+Notation
+    ===========  =====================================================================
+    n, q         complete and failed trials
+    label        -1 for a complete trial, 1 for a failed one
+    ===========  =====================================================================
+
+Labels are modelled like a noisy constraint that is kept where the expected label is below 0, the
+least-squares form of classification (Rasmussen and Williams, 2006, section 6.5). Their noise is
+learnt: where failures do not depend on the parameters all of it is noise, the probability is
+the same everywhere, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from heat_plugins.core.build import Builder
+from heat_plugins.core.feasibility import LogFeasibility
+from heat_plugins.core.history import History
+from heat_plugins.core.learn import FitMemo, fitted
+from heat_plugins.core.surrogate import Surrogate
+
+__all__ = ["log_success"]
+
+
+def log_success(
+    builder: Builder,
+    history: History,
+    max_fit_points: int,
+    max_model_points: int,
+    memo: FitMemo,
+) -> LogFeasibility | None:
+    """Return the log probability that a trial does not fail; None where none has failed.
+
+    Args:
+        builder: Makes the kernels.
+        history: What is known.
+        max_fit_points: Trials that hyperparameters are fitted to at the most.
+        max_model_points: Trials that the surrogate uses at the most.
+        memo: Where the last fit is kept.
+    """
+    if not len(history.others):
+        return None
+    points, has_failed = history.in_order_of_ending()
+    labels = np.where(has_failed, 1.0, -1.0)
+    chosen = fitted(builder, points, labels, False, max_fit_points, memo)
+    points, labels = points[-max_model_points:], labels[-max_model_points:]
+    centre, spread = labels.mean(), labels.std() or 1.0
+    surrogate = Surrogate(
+        chosen.covariance,
+        chosen.hyperparameters,
+        points,
+        (labels - centre) / spread,
+        history.pending,
+    )
+    return LogFeasibility([surrogate], [-centre / spread])

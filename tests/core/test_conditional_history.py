@@ -1,0 +1,70 @@
+"""What failed trials teach about conditions, and how many points a conditional space has."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from heat_plugins.conditions import conditions_of
+from heat_plugins.core.conditional_history import conditions_from, points_up_to
+from heat_plugins.space import Categorical, Float, Integer, Space
+
+NAN = np.nan
+SPACE = Space(
+    (Categorical("model", ("svm", "tree", "gpu")), Float("penalty", 0, 1), Integer("depth", 0, 9))
+)
+COMPLETE = np.array([[0, 0.5, NAN], [1, NAN, 1.0], [0, 0.1, NAN], [1, NAN, 0.0]])
+EVERYWHERE = np.array([[0, 0.3, 0.0], [1, 0.3, 0.0], [2, 0.3, 0.0]])
+
+
+def active(failed):
+    conditions = conditions_from(SPACE, COMPLETE, np.array(failed).reshape(-1, 3))
+    return conditions.active(EVERYWHERE)[:, 1:].tolist()
+
+
+def test_a_branch_that_only_failed_is_known_from_its_failures():
+    found = active([[2, NAN, NAN]] * 2)
+    assert found == [[True, False], [False, True], [False, False]]
+
+
+def test_a_branch_that_failed_after_asking_is_known_too():
+    found = active([[2, 0.5, NAN], [2, 0.7, NAN]])
+    assert found == [[True, False], [False, True], [True, False]]
+
+
+@pytest.mark.parametrize("n", [1, 5, 50])
+def test_what_was_completed_is_not_taught_by_trials_that_failed_half_way(n):
+    found = active([[0, NAN, NAN]] * n)
+    assert found[:2] == [[True, False], [False, True]]
+
+
+def test_failures_alone_do_not_make_a_space_conditional():
+    space = Space((Categorical("a", "xy"), Categorical("b", "xy")))
+    complete = np.array([[0.0, 0.0], [1.0, 1.0]])
+    assert conditions_from(space, complete, np.array([[0.0, NAN], [NAN, 1.0]])) is None
+    assert conditions_from(space, complete, np.empty((0, 2))) is None
+
+
+def test_every_point_of_a_conditional_space_is_listed_once():
+    space = Space(
+        (
+            Integer("depth", 0, 2),
+            Categorical("model", "ab"),
+            Categorical("kernel", "pqr"),
+            Categorical("degree", "12"),
+        )
+    )
+    parents = {"kernel": ("model", "a"), "depth": ("model", "b"), "degree": ("kernel", "q")}
+    conditions = conditions_of(space, parents)
+    product = np.array(list(itertools.product(*[p.levels() for p in space.parameters])))
+    expected = {tuple(row) for row in np.nan_to_num(conditions.deactivate(product), nan=-1.0)}
+    found = points_up_to(space, conditions, 7)
+    assert found is not None
+    assert {tuple(row) for row in np.nan_to_num(found, nan=-1.0)} == expected
+    assert len(found) == len(expected) == 7
+    assert points_up_to(space, conditions, 6) is None
+
+
+def test_points_of_a_continuous_parameter_cannot_be_listed():
+    conditions = conditions_of(SPACE, {"penalty": ("model", ["svm"])})
+    assert points_up_to(SPACE, conditions, 10**9) is None
