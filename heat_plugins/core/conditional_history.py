@@ -12,12 +12,16 @@ from heat_plugins.space import Array, Space
 __all__ = ["conditions_from", "points_up_to"]
 
 
+MOST_COMPARED = 100  # failed trials that are compared with complete ones
+
+
 def conditions_from(space: Space, points: Array, failed: Array) -> Conditions | None:
     """Learn when parameters exist, from failed trials too where others cannot tell.
 
-    A trial may fail before it has asked for everything, so what it lacks need not be absent.
-    But where a branch has never been completed, failed trials are all that is known about it.
-    They count as the oldest, for later rows overrule earlier ones.
+    Where a branch has never been completed, failed trials are all that is known about it. They
+    count as the oldest, for later rows overrule earlier ones. But a trial may also fail by
+    accident before it has asked for everything; once that has been seen, what failed trials
+    lack teaches nothing.
 
     Args:
         space: All parameters that trials have asked for.
@@ -27,15 +31,31 @@ def conditions_from(space: Space, points: Array, failed: Array) -> Conditions | 
     Returns:
         The conditions; None where no parameter is ever absent.
     """
-    known = failed[_tells_of_a_new_branch(space, points, failed)]
-    return learn_conditions(space, np.concatenate([known, points]) if len(known) else points)
+    failed = failed[np.isnan(failed).any(axis=1)]
+    if len(failed) and not _some_failed_by_accident(space, points, failed):
+        points = np.concatenate([failed[_is_new_branch(space, points, failed)], points])
+    return learn_conditions(space, points)
 
 
-def _tells_of_a_new_branch(space: Space, points: Array, failed: Array) -> NDArray[np.bool_]:
+def _some_failed_by_accident(space: Space, points: Array, failed: Array) -> bool:
+    """Whether some failed trial lacks what a complete one has that began in the same way.
+
+    Continuous numbers are never the same, and seldom decide what exists.
+    """
+    columns = np.isfinite(space.n_levels)
+    is_there = ~np.isnan(points)
+    for row in failed[-MOST_COMPARED:]:
+        asked = ~np.isnan(row)
+        same = (points == row) | ~asked | ~columns
+        has_more = is_there[:, asked].all(axis=1) & is_there[:, ~asked].any(axis=1)
+        if np.any(same.all(axis=1) & has_more):
+            return True
+    return False
+
+
+def _is_new_branch(space: Space, points: Array, failed: Array) -> NDArray[np.bool_]:
     """(q,) whether a failed trial has a choice, or a parameter, that no complete one has."""
     is_new = np.zeros(len(failed), dtype=bool)
-    if not np.isnan(failed).any():
-        return is_new
     for column in range(len(space)):
         coordinates, known = failed[:, column], points[:, column]
         is_there = ~np.isnan(coordinates)

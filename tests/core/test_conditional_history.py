@@ -38,6 +38,13 @@ def test_what_was_completed_is_not_taught_by_trials_that_failed_half_way(n):
     assert found[:2] == [[True, False], [False, True]]
 
 
+def test_once_a_trial_failed_by_accident_failures_teach_nothing():
+    """The tree has a depth, as complete trials show; so the third branch may have one, too."""
+    by_accident, of_third = [1, NAN, NAN], [2, NAN, NAN]
+    assert active([of_third, by_accident]) == active([])
+    assert active([of_third]) != active([])
+
+
 def test_failures_alone_do_not_make_a_space_conditional():
     space = Space((Categorical("a", "xy"), Categorical("b", "xy")))
     complete = np.array([[0.0, 0.0], [1.0, 1.0]])

@@ -178,8 +178,12 @@ def test_a_study_of_pruned_trials_alone_goes_on() -> None:
     assert min(abs(k - 70) for k in found) <= 5  # their reports are all there is to learn from
 
 
-def test_left_out_trials_teach_no_parameters() -> None:
-    study = optuna.create_study(sampler=HeatSampler(consider_pruned_trials=False))
+@pytest.mark.parametrize("consider_pruned", [False, True])
+def test_pruned_trials_teach_parameters_whether_or_not_their_values_count(
+    consider_pruned: bool,
+) -> None:
+    sampler = HeatSampler(consider_pruned_trials=consider_pruned)
+    study = optuna.create_study(sampler=sampler)
     study.add_trials([complete(1, 1.0), complete(2, 2.0)])
     other: dict[str, BaseDistribution] = {"other": IntDistribution(0, 9)}
     study.add_trial(
@@ -191,8 +195,6 @@ def test_left_out_trials_teach_no_parameters() -> None:
         )
     )
     current = create_trial(state=TrialState.RUNNING)
-    assert list(study.sampler.infer_relative_search_space(study, current)) == ["k"]
-    study.sampler = HeatSampler()
     assert list(study.sampler.infer_relative_search_space(study, current)) == ["k", "other"]
 
 
