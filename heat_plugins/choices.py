@@ -99,6 +99,11 @@ class ListedValues:
         """How many different values there are."""
         return len(self.choices)
 
+    @property
+    def resolution(self) -> float:
+        """How far apart codes of the same value may be."""
+        return 0.0
+
     def encode(self, value: Any) -> float:
         """Return the code of ``value``, the first one if it is listed more than once."""
         position = self._index.find(value)

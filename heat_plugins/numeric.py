@@ -16,14 +16,20 @@ __all__ = ["Float", "Integer", "NumberLine"]
 
 Array = NDArray[np.float64]
 
+# Numbers no further apart than this share of their range are taken for the same. Decoding and
+# encoding change far less, a number that was kept in single precision about a tenth of this.
+RESOLUTION = 1e-6
+# Grids with more values than this are too fine for each to have a place of its own.
+MOST_PLACES = 2**32
+
 
 @dataclass(frozen=True)
 class NumberLine:
     """A parameter on a number line, seen by the core as its place in [0, 1].
 
     Values on a grid are ``low + k * step``. Each has one place, the same bits whichever
-    way it was come by, so that points can be compared: exact for grids of up to 2^52
-    values, on a log scale up to about 1e13.
+    way it was come by, so that points can be compared. On grids too fine for that, as
+    without a grid, places are compared up to ``resolution``.
     """
 
     name: str
@@ -55,6 +61,16 @@ class NumberLine:
         if self.step is None:
             return math.inf
         return (_decimal(self.high) - _decimal(self.low)) // _decimal(self.step) + 1
+
+    @cached_property
+    def resolution(self) -> float:
+        """How far apart places may be that count as the same; 0 on a grid, which is exact."""
+        if self.n_levels <= MOST_PLACES:
+            return 0.0
+        # In a range of few floats, many places stand for each of them.
+        low, high = float(self.low), float(self.high)
+        spacing = math.ulp(low) / low if self.log else math.ulp(max(abs(low), abs(high)))
+        return max(RESOLUTION, spacing / self._line[1])
 
     @cached_property
     def _highest(self) -> float:

@@ -84,6 +84,11 @@ class Space:
         return np.array([p.n_levels for p in self.parameters], dtype=float)
 
     @cached_property
+    def resolution(self) -> Array:
+        """(d,) how far apart coordinates of the same value may be."""
+        return np.array([p.resolution for p in self.parameters], dtype=float)
+
+    @cached_property
     def size(self) -> float:
         """The number of different points, as an exact int where it is finite."""
         levels = [parameter.n_levels for parameter in self.parameters]

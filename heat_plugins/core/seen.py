@@ -15,6 +15,10 @@ from heat_plugins.space import Array
 __all__ = ["Allowed", "PointSet", "both"]
 
 Allowed = Callable[[Array], NDArray[np.bool_]]
+Indices = NDArray[np.int64]
+Integers = NDArray[np.uint64]
+
+KEY_ERROR = 1e-9  # by which rounding may part the keys of equal points; keys are below 2^20
 
 
 def both(one: Allowed, other: Allowed | None) -> Allowed:
@@ -33,8 +37,15 @@ def both(one: Allowed, other: Allowed | None) -> Allowed:
 class PointSet:
     """Points that need not be proposed again.
 
-    Rows are compared by 64-bit fingerprints: two different points share one with a
-    probability of about 1e-19, and then the search merely passes over a good candidate.
+    Two points are the same if everything exact agrees (codes, values on grids, what exists at
+    all) and no other number differs by more than its resolution: a number that was decoded,
+    stored and encoded again has other last bits. Numbers are compared in pairs. Rounding them
+    to bins would part neighbours on the two sides of an edge.
+
+    What is exact is compared by 64-bit fingerprints: two different points share one with a
+    probability of about 1e-19, and then the search merely passes over a good candidate. Only
+    pairs with close keys are looked at. A key is a place for the fingerprint on a long line
+    plus a weighted mean of the numbers, which differs by no more than the numbers do.
     """
 
     def __init__(
@@ -42,19 +53,38 @@ class PointSet:
         points: Array,
         symmetry: Symmetry | None = None,
         allowed: Allowed | None = None,
+        resolution: Array | None = None,
     ) -> None:
         """Remember points (n, d), and with them all that a symmetry takes for the same.
 
-        Points (n, d) for which ``allowed`` returns False count as remembered.
+        Points (n, d) for which ``allowed`` returns False count as remembered. Columns whose
+        ``resolution`` (d,) is above 0 are compared with that tolerance; by default all are
+        exact.
         """
+        d = points.shape[1]
         self.symmetry = symmetry
         self._allowed = allowed
+        resolution = np.zeros(d) if resolution is None else resolution
+        self._inexact: Indices = np.flatnonzero(resolution > 0.0)
+        self._resolution = resolution[self._inexact]
+        random = np.random.default_rng(0)
         # Any fixed odd multipliers do; they only have to differ between the columns.
-        multipliers = np.random.default_rng(0).integers(
-            0, 2**63, size=points.shape[1], dtype=np.uint64
-        )
-        self._multipliers: NDArray[np.uint64] = np.bitwise_or(multipliers << np.uint64(1), 1)
-        self._fingerprints: NDArray[np.uint64] = np.unique(self.fingerprint(points))
+        multipliers = random.integers(0, 2**63, size=d, dtype=np.uint64)
+        self._multipliers: Integers = np.bitwise_or(multipliers << np.uint64(1), 1)
+        weights = np.where(resolution > 0.0, random.uniform(1.0, 2.0, size=d), 0.0)
+        self._weights = weights / max(weights.sum(), 1.0)
+        self._remember(self._canonical(points))
+
+    def _remember(self, points: Array) -> None:
+        """Keep each of some canonical points (n, d) once, sorted so that they are found."""
+        self._fingerprints, first = np.unique(self._fingerprint(points), return_index=True)
+        if len(self._inexact):
+            points = points[first]
+            fingerprints = self._fingerprint(self._exact_part(points))
+            keys = _keys(fingerprints, self._means(points))
+            order = np.argsort(keys)
+            self._keys, self._fingerprints = keys[order], fingerprints[order]
+            self._numbers: Array = points[order][:, self._inexact]
 
     @property
     def has_rule(self) -> bool:
@@ -68,29 +98,46 @@ class PointSet:
         return larger
 
     def __len__(self) -> int:
-        """Return the number of different points."""
+        """Return the number of different points; close numbers count as different here."""
         return len(self._fingerprints)
 
-    def _mix(self, coordinates: Array, multipliers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Scramble the bits of coordinates, differently in each column."""
-        # Adding zero turns -0.0 into 0.0, which is the same coordinate in other bits.
-        bits = np.ascontiguousarray(coordinates + 0.0).view(np.uint64)
-        mixed: NDArray[np.uint64] = (bits ^ (bits >> np.uint64(32))) * multipliers
-        mixed ^= mixed >> np.uint64(29)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(32)
-        return mixed
+    def _canonical(self, points: Array) -> Array:
+        return points if self.symmetry is None else self.symmetry.canonical(points)
 
-    def fingerprint(self, points: Array) -> NDArray[np.uint64]:
-        """(n,) one number for each row of points (n, d)."""
-        if self.symmetry is not None:
-            points = self.symmetry.canonical(points)
-        total: NDArray[np.uint64] = self._mix(points, self._multipliers).sum(
-            axis=1, dtype=np.uint64
-        )
+    def _exact_part(self, points: Array) -> Array:
+        """Return points (n, d) whose inexact coordinates only say whether they exist."""
+        if not len(self._inexact):
+            return points
+        points = points.copy()
+        points[:, self._inexact] = _existence(points[:, self._inexact])
+        return points
+
+    def _means(self, points: Array) -> Array:
+        """(n,) weighted means of the inexact numbers of points (n, d)."""
+        means: Array = _bounded(points[:, self._inexact]) @ self._weights[self._inexact]
+        return means
+
+    def _fingerprint(self, points: Array) -> Integers:
+        """(n,) one number for each row of points (n, d) as it is."""
+        total: Integers = _mix(points, self._multipliers).sum(axis=1, dtype=np.uint64)
         return total
 
-    def _contains(self, fingerprints: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def fingerprint(self, points: Array) -> Integers:
+        """(n,) one number for each row of points (n, d), the same for the same to a symmetry."""
+        return self._fingerprint(self._canonical(points))
+
+    def _holds(
+        self, fingerprints: Integers, means: Array, rows: Callable[[Indices], Array]
+    ) -> NDArray[np.bool_]:
+        """(m,) whether points are remembered.
+
+        Args:
+            fingerprints: (m,) of their exact parts.
+            means: (m,) of their numbers.
+            rows: Returns some of the points, of which few are needed.
+        """
+        if len(self._inexact):
+            return self._is_close(fingerprints, means, rows)
         if not len(self._fingerprints):
             return np.zeros(len(fingerprints), dtype=bool)
         place = np.searchsorted(self._fingerprints, fingerprints)
@@ -98,24 +145,83 @@ class PointSet:
         found: NDArray[np.bool_] = self._fingerprints[place] == fingerprints
         return found
 
+    def _is_close(
+        self, fingerprints: Integers, means: Array, rows: Callable[[Indices], Array]
+    ) -> NDArray[np.bool_]:
+        """(m,) whether points are remembered up to the resolution of their numbers."""
+        keys, window = _keys(fingerprints, means), self._resolution.max() + KEY_ERROR
+        first = np.searchsorted(self._keys, keys - window, side="left")
+        count = np.searchsorted(self._keys, keys + window, side="right") - first
+        found = np.zeros(len(keys), dtype=bool)
+        if not count.any():  # nearly always
+            return found
+        # All pairs of an asked and a remembered point whose keys are close.
+        asked = np.repeat(np.arange(len(keys)), count)
+        known = np.arange(len(asked)) + np.repeat(first - (np.cumsum(count) - count), count)
+        distances = np.abs(rows(asked)[:, self._inexact] - self._numbers[known])
+        # NaN where a number does not exist, which is for the fingerprints to compare.
+        is_same = ~np.any(distances > self._resolution, axis=1)
+        is_same &= fingerprints[asked] == self._fingerprints[known]
+        found[asked[is_same]] = True
+        return found
+
     def contains(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether each row of points (n, d) is in the set."""
-        found = self._contains(self.fingerprint(points))
+        rows = self._canonical(points)
+        fingerprints = self._fingerprint(self._exact_part(rows))
+        found = self._holds(fingerprints, self._means(rows), rows.__getitem__)
         if self._allowed is not None:
             rest = np.flatnonzero(~found)
             found[rest] = ~self._allowed(points[rest])
         return found
 
     def contains_changed(
-        self, point: Array, columns: NDArray[np.int64], coordinates: Array
+        self, point: Array, columns: Indices, coordinates: Array
     ) -> NDArray[np.bool_]:
         """(N,) whether a point (d,) is in the set after each of N single changes.
 
-        A fingerprint is a sum over the columns, so one term of it is exchanged.
+        Fingerprints and means are sums over the columns, so one term of each is exchanged.
         """
         if self.symmetry is not None or self._allowed is not None:
             return self.contains(apply_changes(point, columns, coordinates))
+        before, after = point[columns], coordinates
+        means = self._means(point[None])
+        if len(self._inexact):
+            weights = self._weights[columns]
+            means = means + weights * (_bounded(after) - _bounded(before))
+            before = np.where(weights > 0.0, _existence(before), before)
+            after = np.where(weights > 0.0, _existence(after), after)
         multipliers = self._multipliers[columns]
-        taken = self._mix(point[columns], multipliers)
-        put = self._mix(coordinates, multipliers)
-        return self._contains(self.fingerprint(point[None]) - taken + put)
+        exchanged = _mix(after, multipliers) - _mix(before, multipliers)
+        return self._holds(
+            self._fingerprint(self._exact_part(point[None])) + exchanged,
+            means,
+            lambda some: apply_changes(point, columns[some], coordinates[some]),
+        )
+
+
+def _mix(coordinates: Array, multipliers: Integers) -> Integers:
+    """Scramble the bits of coordinates, differently in each column."""
+    # Adding zero turns -0.0 into 0.0, which is the same coordinate in other bits.
+    bits = np.ascontiguousarray(coordinates + 0.0).view(np.uint64)
+    mixed: Integers = (bits ^ (bits >> np.uint64(32))) * multipliers
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    return mixed
+
+
+def _existence(coordinates: Array) -> Array:
+    """Return NaN where there is no number, and 0 where there is."""
+    return np.where(np.isnan(coordinates), np.nan, 0.0)
+
+
+def _bounded(coordinates: Array) -> Array:
+    """Return finite numbers of ordinary size, no further apart than the coordinates are."""
+    return np.clip(np.nan_to_num(coordinates), -1.0, 2.0)
+
+
+def _keys(fingerprints: Integers, means: Array) -> Array:
+    """(n,) places in [0, 2^20), moved by means of numbers."""
+    keys: Array = (fingerprints >> np.uint64(12)) * 2.0**-32 + means
+    return keys

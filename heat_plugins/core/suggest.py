@@ -150,7 +150,7 @@ def suggest(
     everything = np.concatenate([history.points, history.without_value])
     if limits is not None:
         allowed = both(limits.holds, allowed)
-    avoid = PointSet(everything, symmetry, allowed)
+    avoid = PointSet(everything, symmetry, allowed, space.resolution)
     whole = Domain(space, held=held, conditions=conditions, limits=limits)
     if whole.is_empty(history.points):
         raise NothingAllowed("no point was found that keeps the limits")

@@ -289,7 +289,9 @@ class StudyReader:
         taken = self._stacked(list(others))
         is_whole = ~np.isnan(taken).any(axis=1)
         # Symmetries are between parameters that always exist.
-        whole, rest = PointSet(taken[is_whole], self._symmetry), PointSet(taken[~is_whole])
+        resolution = self.space.resolution
+        whole = PointSet(taken[is_whole], self._symmetry, resolution=resolution)
+        rest = PointSet(taken[~is_whole], resolution=resolution)
         lacks = np.isnan(points).any(axis=1)
         return np.where(lacks, rest.contains(points), whole.contains(np.nan_to_num(points)))
 

@@ -1,5 +1,6 @@
 """What proposals must keep to: parameter constraints and given values."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -33,6 +34,16 @@ def test_a_sum_of_floats(client_of: Any, choice: Any, number: Any, run: Any) -> 
     asked = run_within(client, run, lambda p: p["x1"] + p["x2"] <= 1.0 + EQUAL)
     # The model goes where the best values are, up to the limit.
     assert max(p["x1"] + p["x2"] for p in asked[4:]) > 0.95
+
+
+def test_a_best_point_on_a_limit_is_not_repeated_in_other_last_bits(
+    client_of: Any, number: Any, run: Any
+) -> None:
+    client = client_of([number("x1"), number("x2")], constraints=["x1 + x2 <= 1.0"])
+    asked = run(client, lambda p: -2 * p["x1"] - p["x2"], 20)
+    gaps = [max(abs(p[n] - q[n]) for n in p) for p, q in itertools.combinations(asked, 2)]
+    assert min(gaps) > 0.99e-6
+    assert max(p["x1"] for p in asked) == pytest.approx(1.0)
 
 
 def test_an_order(client_of: Any, number: Any, run: Any) -> None:

@@ -229,6 +229,22 @@ def test_second_best_is_found_when_the_best_is_known():
 
 
 # ------------------------------------------------------------------------ behaviour
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("n_numbers", [1, 2, 8])
+def test_a_climb_to_a_known_maximum_ends_at_another_good_point(n_numbers, seed):
+    """Not at the known one in other last bits, and not far away from it either."""
+    rng = np.random.default_rng(seed)
+    space = Space((Categorical("c", range(3)), *(Float(f"x{i}", 0, 1) for i in range(n_numbers))))
+    function = RandomFunction(space, rng)
+    best_code = float(np.argmax(function.single[0]))
+    best = np.append(best_code, function.middles(np.array([[best_code]]))[0])
+    known = np.concatenate([best[None], space.sample(20, rng)])
+    avoid = PointSet(known, resolution=space.resolution)
+    found = search(function, Domain(space), BUDGET, seed, avoid, known)
+    assert found[0] != best_code or np.abs(found - best).max() > 1e-6
+    assert function(found[None])[0] > function(best[None])[0] - 1e-3
+
+
 @PATHS
 def test_randomness_comes_from_the_generator_alone(budget):
     space = Space((*categories(*[4] * 6).parameters, Float("x", 0, 1)))

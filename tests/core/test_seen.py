@@ -10,6 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.seen import PointSet
+from heat_plugins.core.symmetry import Block, Symmetry
+from heat_plugins.space import Float, Integer, Space
 
 CHECKED = settings(deadline=None, max_examples=100)
 
@@ -133,3 +135,93 @@ def test_refused_points_count_as_known():
 def test_an_empty_set_with_a_rule_holds_what_the_rule_refuses():
     nothing = PointSet(np.empty((0, 2)), allowed=lambda rows: rows[:, 0] > 0.0)
     assert nothing.contains(np.array([[0.0, 1.0], [1.0, 0.0]])).tolist() == [True, False]
+
+
+# ----------------------------------------------------------------- numbers and their last bits
+R = 1e-6
+# Two codes, then three numbers; places at, just inside and just outside of the resolution.
+RESOLUTION = np.array([0.0, R, R, 0.0, R])
+numbers = st.sampled_from([0.0, 0.5 * R, R * 0.999, R * 1.001, 2 * R, 0.3, 0.3 + 1e-16, np.nan])
+codes = st.sampled_from([0.0, 1.0, np.nan])
+rows = st.tuples(codes, numbers, numbers, codes, numbers)
+
+
+def same(one, other):
+    """The definition: what is exact agrees, and numbers are no further apart than they may."""
+    return all(
+        (np.isnan(a) and np.isnan(b)) or a == b or abs(a - b) <= tolerance
+        for a, b, tolerance in zip(one, other, RESOLUTION, strict=True)
+    )
+
+
+@given(st.lists(rows, max_size=12), st.lists(rows, min_size=1, max_size=12))
+@CHECKED
+def test_numbers_are_the_same_up_to_their_resolution(inside, asked):
+    inside, asked = (np.array(points).reshape(-1, 5) for points in (inside, asked))
+    point_set = PointSet(inside, resolution=RESOLUTION)
+    expected = [any(same(known, point) for known in inside) for point in asked]
+    assert point_set.contains(asked).tolist() == expected
+
+
+@given(st.lists(rows, max_size=12), rows, st.lists(st.tuples(st.integers(0, 4), numbers)))
+@CHECKED
+def test_single_changes_of_numbers_lead_to_the_same_points(inside, point, changes):
+    point_set = PointSet(np.array(inside).reshape(-1, 5), resolution=RESOLUTION)
+    columns = np.array([column for column, _ in changes], dtype=np.int64)
+    new = np.array([value for _, value in changes], dtype=float)
+    changed = apply_changes(np.array(point), columns, new)
+    np.testing.assert_array_equal(
+        point_set.contains_changed(np.array(point), columns, new), point_set.contains(changed)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 1000])
+def test_there_is_no_edge_that_parts_neighbours(n):
+    """Wherever a number lies, one next to it is the same and one further away is not."""
+    places = np.random.default_rng(1).random((n, 3))
+    point_set = PointSet(places, resolution=np.full(3, R))
+    shifts = np.array([[0.999, -0.999, 0.5]]) * R
+    assert np.all(point_set.contains(places + shifts))
+    assert np.all(point_set.contains(np.nextafter(places, 1.0)))
+    assert not np.any(point_set.contains(places + np.array([[0.0, 1.001, 0.0]]) * R))
+
+
+def test_places_far_outside_of_the_range_are_compared_like_others():
+    points = np.array([[1e300, 0.5], [-1e6, 0.5], [1e6, 0.5]])
+    point_set = PointSet(points, resolution=np.full(2, R))
+    assert np.all(point_set.contains(points))
+    assert not np.any(point_set.contains(np.array([[2e300, 0.5], [-1e6 + 1, 0.5], [2.0, 0.5]])))
+
+
+def test_numbers_may_be_permuted_as_well():
+    symmetry = Symmetry([Block(np.array([0, 1, 2]))])
+    point_set = PointSet(np.array([[0.1, 0.5, 0.9]]), symmetry, resolution=np.full(3, R))
+    asked = np.array([[0.9, 0.1, 0.5 - 1e-12], [0.5 + 1e-12, 0.9, 0.1], [0.9, 0.1, 0.5 + 1e-3]])
+    assert point_set.contains(asked).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Float("x", 1e-5, 1e-1, log=True),
+        Float("x", 1e-300, 1e300, log=True),
+        Float("x", 1e-310, 1e-300, log=True),
+        Float("x", -3.0, 1e9),
+        Float("x", 1.0, 1.0 + 1e-13),
+        Float("x", 0.0, 5e-322),
+        Float("x", -5.0, 5.0, step=0.1),
+        Integer("x", 1, 10**12, log=True),
+        Integer("x", 0, 10**6),
+        Integer("x", 0, 2**62),
+    ],
+    ids=repr,
+)
+def test_a_place_is_recognised_after_its_value_was_stored(parameter):
+    space = Space((parameter,))
+    places = space.sample(200, np.random.default_rng(2))
+    stored = space.encode_all(space.decode(place) for place in places)
+    assert np.all(PointSet(stored, resolution=space.resolution).contains(places))
+    values = [space.decode(place)["x"] for place in places]
+    for i in range(0, 200, 20):  # no place of another known value is taken for a new one
+        one = PointSet(places[[i]], resolution=space.resolution)
+        assert one.contains(places[[value == values[i] for value in values]]).all()

@@ -85,6 +85,27 @@ def test_no_point_is_repeated_in_a_space_too_large_to_list(points: Points) -> No
     assert len(set(points(study))) == 40
 
 
+def test_floats_are_not_repeated_on_a_plateau(points: Points) -> None:
+    """An accuracy on 200 cases has many best points; a log scale has its last bits."""
+
+    def accuracy(trial: optuna.Trial) -> float:
+        rate = math.log10(trial.suggest_float("lr", 1e-5, 1e-1, log=True))
+        share = trial.suggest_float("drop", 0.0, 0.9)
+        name = trial.suggest_categorical("opt", ["sgd", "adam", "rms"])
+        depth = trial.suggest_int("n", 1, 8)
+        value = 0.9 - 0.02 * (rate + 3) ** 2 - 0.05 * (share - 0.3) ** 2
+        value -= 0.03 * (name != "adam") + 0.002 * (depth - 4) ** 2
+        return round(200 * value) / 200
+
+    study = optuna.create_study(direction="maximize", sampler=HeatSampler(seed=0))
+    study.optimize(accuracy, n_trials=66)
+    seen = {
+        (round(drop, 7), round(math.log(rate), 7), *rest)
+        for drop, rate, *rest in points(study)  # sorted by name
+    }
+    assert len(seen) == 66
+
+
 def test_trials_asked_for_before_any_is_told_are_different(points: Points) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0))
     for _ in range(9):
