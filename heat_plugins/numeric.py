@@ -21,6 +21,11 @@ Array = NDArray[np.float64]
 RESOLUTION = 1e-6
 # Grids with more values than this are too fine for each to have a place of its own.
 MOST_PLACES = 2**32
+# Bounds that differ by less than this share of them are as far apart on a log scale as on a
+# linear one, and their logarithms would have few digits left to differ in.
+NARROW = 1e-3
+# Where values lie that are further away than this many times the range.
+FARTHEST = 1e6
 
 
 @dataclass(frozen=True)
@@ -40,18 +45,20 @@ class NumberLine:
 
     def __post_init__(self) -> None:
         bounds = f"[{self.low}, {self.high}]"
-        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+        if not (_is_finite(self.low) and _is_finite(self.high)):
             raise ValueError(f"bounds of {self.name!r} must be finite, got {bounds}")
         if self.low > self.high:
             raise ValueError(f"bounds of {self.name!r} must have low <= high, got {bounds}")
-        if not math.isfinite(self.high - self.low):
-            raise ValueError(f"range of {self.name!r} must be finite, got {bounds}")
         if self.log and self.low <= 0:
             raise ValueError(
                 f"lower bound of {self.name!r} must be > 0 on a log scale, got {self.low}"
             )
         if self.step is not None and not 0 < self.step < math.inf:
             raise ValueError(f"step of {self.name!r} must be > 0 and finite, got {self.step}")
+        if self.step is not None and not _is_finite(self.n_levels):
+            raise ValueError(
+                f"step of {self.name!r} must divide {bounds} into fewer parts, got {self.step}"
+            )
 
     @cached_property
     def n_levels(self) -> float:
@@ -65,12 +72,13 @@ class NumberLine:
     @cached_property
     def resolution(self) -> float:
         """How far apart places may be that count as the same; 0 on a grid, which is exact."""
-        if self.n_levels <= MOST_PLACES:
+        low, high = float(self.low), float(self.high)
+        spacing = math.ulp(max(abs(low), abs(high)))
+        if self.n_levels <= MOST_PLACES and (self.step is None or self.step >= spacing):
             return 0.0
         # In a range of few floats, many places stand for each of them.
-        low, high = float(self.low), float(self.high)
-        spacing = math.ulp(low) / low if self.log else math.ulp(max(abs(low), abs(high)))
-        return max(RESOLUTION, spacing / self._line[1])
+        share = math.ulp(low) / low if self._is_log else spacing * self._unit
+        return max(RESOLUTION, share / self._line[1])
 
     @cached_property
     def _highest(self) -> float:
@@ -80,11 +88,21 @@ class NumberLine:
         return float(_decimal(self.low) + (self.n_levels - 1) * _decimal(self.step))
 
     @cached_property
+    def _is_log(self) -> bool:
+        """Whether places are those of logarithms."""
+        return self.log and self.high / self.low > 1.0 + NARROW
+
+    @cached_property
+    def _unit(self) -> float:
+        """What values are multiplied by, so that the longest range has a finite length."""
+        return 1.0 if math.isfinite(self._highest - self.low) else 0.25
+
+    @cached_property
     def _line(self) -> tuple[float, float]:
         """Start and length of the line that is mapped to [0, 1]; never of no length."""
-        low, high = self.low, self._highest
-        if self.log:
-            low, high = float(np.log(low)), float(np.log(high))
+        low, high = self.low * self._unit, self._highest * self._unit
+        if self._is_log:
+            low, high = float(np.log(float(self.low))), float(np.log(self._highest))
         return low, (high - low) or 1.0
 
     def _place(self, index: Array) -> Array:
@@ -92,27 +110,36 @@ class NumberLine:
         assert self.step is not None
         last = self.n_levels - 1
         index = np.clip(index, 0, last)
-        return self._to_unit(self.low + index * self.step) if self.log else index / max(last, 1)
+        return self._to_unit(self._value(index)) if self._is_log else index / max(last, 1)
+
+    def _value(self, index: Array) -> Array:
+        """Return the ``index``-th value of the grid, as a float."""
+        assert self.step is not None
+        values: Array = (self.low * self._unit + index * (self.step * self._unit)) / self._unit
+        return np.clip(values, self.low, self._highest)
 
     def _index(self, coordinates: Array) -> Array:
         """Return the number of the value of the grid that is nearest to a place."""
         assert self.step is not None
         places, last = np.clip(coordinates, 0.0, 1.0), self.n_levels - 1
-        steps = (self._from_unit(places) - self.low) / self.step if self.log else places * last
+        if self._is_log:
+            steps = (self._from_unit(places) - self.low) / self.step
+        else:
+            steps = places * last
         index: Array = np.clip(np.rint(steps), 0, last)
         return index
 
     def _to_unit(self, values: Array) -> Array:
         start, length = self._line
-        line = np.log(np.maximum(values, self.low)) if self.log else values
+        line = np.log(np.maximum(values, self.low)) if self._is_log else values * self._unit
         unit: Array = np.clip((line - start) / length, 0.0, 1.0)
         return unit
 
     def _from_unit(self, coordinates: Array) -> Array:
         start, length = self._line
         line = start + coordinates * length
-        values: Array = np.clip(np.exp(line) if self.log else line, self.low, self.high)
-        return values
+        values: Array = np.exp(line) if self._is_log else line / self._unit
+        return np.clip(values, self.low, self.high)
 
     @property
     def _slack(self) -> float:
@@ -130,10 +157,15 @@ class NumberLine:
         if self.n_levels == 1 or number <= self.low:
             return 0.0
         if self.step is not None:
-            index = (number - self.low) / self.step
+            index = self._steps(number)
             if abs(index - round(index)) < 1e-3:
                 return float(self._place(np.array(float(round(index)))))
         return 1.0 if number >= self.high else float(self._to_unit(np.array(float(number))))
+
+    def _steps(self, number: float) -> float:
+        """Return how many steps a number is above the lowest value."""
+        assert self.step is not None
+        return (number * self._unit - self.low * self._unit) / (self.step * self._unit)
 
     def locate(self, value: Any) -> float:
         """Return the place of any number, below 0 or above 1 where it is out of range.
@@ -146,13 +178,13 @@ class NumberLine:
         if self.log and not number > 0:
             return math.nan
         start, length = self._line
-        return ((math.log(number) if self.log else float(number)) - start) / length
+        line = math.log(number) if self._is_log else _as_float(number) * self._unit
+        return min(max((line - start) / length, -FARTHEST), FARTHEST)
 
     def decode(self, coordinate: float) -> Any:
         """Return the value at a place, on the step grid where there is one."""
         if self.step is not None:
-            index = float(self._index(np.array(coordinate)))
-            return float(min(self.low + index * self.step, self._highest))
+            return float(self._value(self._index(np.array(coordinate))))
         if not 0.0 < coordinate < 1.0:
             return float(self.low if coordinate <= 0.0 else self.high)
         return float(self._from_unit(np.array(coordinate)))
@@ -210,7 +242,7 @@ class NumberLine:
         """
         if self.step is None or self.n_levels == 1:
             return self.snap(uniform)
-        if not self.log:
+        if not self._is_log:
             return self._place(np.floor(uniform * self.n_levels))
         start = np.log(max(self.low - 0.5 * self.step, 0.5 * self.low))
         values = np.exp(start + uniform * (np.log(self._highest + 0.5 * self.step) - start))
@@ -220,6 +252,18 @@ class NumberLine:
 def _decimal(number: float) -> Fraction:
     """Return a number as it is written: three times 0.1 makes 0.3, which floats deny."""
     return Fraction(str(number))
+
+
+def _as_float(number: float) -> float:
+    """Return a number as a float, infinite where it is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _is_finite(number: float) -> bool:
+    return math.isfinite(_as_float(number))
 
 
 def _as_number(value: Any) -> float:
@@ -249,6 +293,10 @@ class Integer(NumberLine):
     @property
     def _slack(self) -> float:
         return 0
+
+    def _steps(self, number: float) -> float:
+        assert self.step is not None
+        return (number - self.low) / self.step  # whole numbers, which are exact
 
     def decode(self, coordinate: float) -> int:
         """Return the whole number at a place."""

@@ -496,7 +496,6 @@ def test_continuous_values_cannot_be_listed():
         (lambda: Float("x", 2.0, 1.0), r"bounds of 'x' must have low <= high, got \[2.0, 1.0\]"),
         (lambda: Float("x", 0.0, math.inf), r"bounds of 'x' must be finite, got \[0.0, inf\]"),
         (lambda: Float("x", math.nan, 1.0), r"bounds of 'x' must be finite, got \[nan, 1.0\]"),
-        (lambda: Float("x", -1e308, 1e308), r"range of 'x' must be finite, got \[-1e\+308, "),
         (lambda: Float("x", 0.0, 1.0, log=True), "lower bound of 'x' must be > 0 .* got 0.0"),
         (lambda: Float("x", 0.0, 1.0, -0.1), "step of 'x' must be > 0 and finite, got -0.1"),
         (lambda: Float("x", 0.0, 1.0, math.nan), "step of 'x' must be > 0 and finite, got nan"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,18 +19,64 @@ from optuna.trial import FrozenTrial
 from heat_plugins.space import Array, Categorical, Float, Integer, Parameter, Space
 
 __all__ = [
+    "StoredInteger",
     "ambiguous_choices",
     "choice_key",
     "encode_params",
     "fixed_params",
     "is_container",
+    "is_modelled",
     "is_same_kind",
     "is_same_when_stored",
     "params_of",
+    "random_line",
     "space_of",
 ]
 
 _FIXED_PARAMS_KEY = "fixed_params"  # where Study.enqueue_trial keeps what it was given
+_LARGEST_EXACT = 2**53  # larger whole numbers need not be floats
+_NEXT_TO = 10**6  # numbers this part of their range apart are as good as each other
+
+
+class StoredInteger(Integer):
+    """Whole numbers as Optuna stores them, which is as floats.
+
+    Beyond 2^53 the nearest float may be another number, even one out of range.
+    """
+
+    def decode(self, coordinate: float) -> int:
+        """Return the whole number at a place, or one next to it that can be stored."""
+        value = super().decode(coordinate)
+        if abs(value) <= _LARGEST_EXACT:
+            return value
+        low, high, step = int(self.low), int(self.high), int(self.step or 1)
+        stored = int(float(value))
+        if low <= stored <= high and (stored - low) % step == 0:
+            return stored
+        spacing = int(math.ulp(float(value)))
+        for multiple in (spacing, 2 * spacing):  # further up floats are further apart
+            near = self._nearest_multiple(value, multiple)
+            if near is not None and int(float(near)) == near:
+                if abs(near - value) <= max(2 * spacing, (high - low) // _NEXT_TO):
+                    return near
+        # There is none; then at least one in range.
+        value += step * ((stored < low) - (stored > high))
+        return min(max(value, low), high)
+
+    def _nearest_multiple(self, value: int, factor: int) -> int | None:
+        """Return the value nearest to one that is a multiple; None where there is none."""
+        low, step, last = int(self.low), int(self.step or 1), int(self.n_levels) - 1
+        common = math.gcd(step, factor)
+        if low % common:
+            return None
+        # low + i * step = 0 modulo the factor for the first i and then once in a period.
+        period = factor // common
+        first = -(low // common) * pow(step // common, -1, period) % period
+        if first > last:
+            return None
+        index = (value - low) // step
+        turns = min(max((index - first + period // 2) // period, 0), (last - first) // period)
+        return low + (first + turns * period) * step
 
 
 def space_of(search_space: Mapping[str, BaseDistribution]) -> Space:
@@ -44,7 +92,7 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
             name, tuple(c for i, c in enumerate(listed.choices) if listed.encode(c) == i)
         )
     if isinstance(distribution, IntDistribution):
-        return Integer(
+        return StoredInteger(
             name, distribution.low, distribution.high, distribution.step, distribution.log
         )
     if isinstance(distribution, FloatDistribution):
@@ -54,6 +102,38 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     raise TypeError(
         f"distribution of {name!r} must be categorical, int or float, got {distribution!r}"
     )
+
+
+def is_modelled(distribution: BaseDistribution) -> bool:
+    """Whether values of a distribution can be proposed.
+
+    Not those of whole numbers beyond all floats, nor steps in a range of infinite length, with
+    which Optuna's own check of a proposal overflows.
+    """
+    if isinstance(distribution, IntDistribution):
+        low, high = distribution.low, distribution.high
+        return max(-low, high, high - low) < sys.float_info.max
+    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+        return math.isfinite(distribution.high - distribution.low)
+    return True
+
+
+def random_line(name: str, distribution: BaseDistribution) -> Float | Integer | None:
+    """Return what to draw a random number from where Optuna's own draws fail; else None.
+
+    They overflow in ranges of infinite length, and whole numbers beyond 2^53 come back from
+    the storage as others, perhaps out of range.
+    """
+    if isinstance(distribution, FloatDistribution):
+        is_easy = math.isfinite(distribution.high - distribution.low)
+    elif isinstance(distribution, IntDistribution):
+        largest = max(abs(distribution.low), abs(distribution.high))
+        is_easy = largest <= _LARGEST_EXACT or not is_modelled(distribution)
+    else:
+        return None
+    line = None if is_easy else _parameter(name, distribution)
+    assert line is None or isinstance(line, Float | Integer)
+    return line
 
 
 def encode_params(space: Space, params: Mapping[str, Any]) -> Array | None:

@@ -15,7 +15,12 @@ from optuna.trial import FrozenTrial, TrialState
 from heat_plugins.core.importance import importances
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.model import Model, Scale, Structures
-from heat_plugins.optuna.distributions import encode_params, params_of, space_of
+from heat_plugins.optuna.distributions import (
+    encode_params,
+    is_modelled,
+    params_of,
+    space_of,
+)
 from heat_plugins.space import Array
 
 __all__ = ["HeatImportanceEvaluator"]
@@ -109,7 +114,11 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
         else:
             distributions = _distributions_of(trials, params)
         # A parameter with a single value makes no difference.
-        varying = {name: dist for name, dist in distributions.items() if not dist.single()}
+        varying = {
+            name: dist
+            for name, dist in distributions.items()
+            if not dist.single() and is_modelled(dist)
+        }
         found = dict.fromkeys(distributions, 0.0)
         points, values = _history(trials, distributions, varying, target)
         if varying and len(points) > 1:

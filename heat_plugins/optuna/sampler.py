@@ -35,6 +35,7 @@ from heat_plugins.optuna.distributions import (
     choice_key,
     is_container,
     is_same_when_stored,
+    random_line,
 )
 from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
@@ -457,10 +458,15 @@ class HeatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
     ) -> Any:
         """Return a random value, if possible one that does not make the trial a repetition."""
-        sampler = RandomSampler(seed=int(self._rng(trial, name).integers(2**32)))
+        rng = self._rng(trial, name)
+        sampler = RandomSampler(seed=int(rng.integers(2**32)))
+        line = random_line(name, distribution)
         trials = study.get_trials(deepcopy=False)
         for _ in range(_RANDOM_DRAWS):
-            value = sampler.sample_independent(study, trial, name, distribution)
+            if line is None:
+                value = sampler.sample_independent(study, trial, name, distribution)
+            else:
+                value = line.decode(float(line.spread(rng.random(1))[0]))
             params = {**trial.params, name: value}
             if self._is_feasible is not None and not seems_feasible(self._is_feasible, params):
                 continue

@@ -19,7 +19,7 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.optuna.distributions import is_same_kind
+from heat_plugins.optuna.distributions import is_modelled, is_same_kind
 
 __all__ = ["FINISHED", "UnionSearchSpace", "common_params"]
 
@@ -59,6 +59,8 @@ class UnionSearchSpace:
     def _add(self, trial: FrozenTrial) -> None:
         distributions = dict(trial.distributions)
         for name, distribution in distributions.items():
+            if not is_modelled(distribution):
+                continue
             self._counts[name] = self._counts.get(name, 0) + 1
             if name in self._latest and not is_same_kind(self._latest[name][1], distribution):
                 self.ambiguous.add(name)
@@ -94,5 +96,5 @@ def common_params(
     return {
         name: distribution
         for name, distribution in sorted(first.items())
-        if all(other.get(name) == distribution for other in rest)
+        if is_modelled(distribution) and all(other.get(name) == distribution for other in rest)
     }
