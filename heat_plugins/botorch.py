@@ -46,6 +46,7 @@ from heat_plugins.core.surrogate import (
     Hyperparameters,
     Surrogate,
 )
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.kernels.core_kernel import CoreKernel, to_numpy
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
@@ -155,6 +156,7 @@ class HeatGP(SingleTaskGP):
             log_noise = float(np.log(share))
         return Hyperparameters(to_numpy(self.kernel.theta), log_noise)
 
+    @usual_errors
     def fit(self) -> HeatGP:
         """Learn the hyperparameters from the observations; return the model itself."""
         if self.train_targets.ndim != 1:
@@ -223,6 +225,7 @@ class HeatGP(SingleTaskGP):
         points = self.kernel.points(self.train_inputs[0])
         return points, to_numpy(self.train_targets), noise
 
+    @usual_errors
     def _take(
         self,
         chosen: int,

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.floating_point import usual_errors
+
 __all__ = ["Float", "Integer", "NumberLine"]
 
 Array = NDArray[np.float64]
@@ -112,12 +114,14 @@ class NumberLine:
         index = np.clip(index, 0, last)
         return self._to_unit(self._value(index)) if self._is_log else index / max(last, 1)
 
+    @usual_errors
     def _value(self, index: Array) -> Array:
         """Return the ``index``-th value of the grid, as a float."""
         assert self.step is not None
         values: Array = (self.low * self._unit + index * (self.step * self._unit)) / self._unit
         return np.clip(values, self.low, self._highest)
 
+    @usual_errors
     def _index(self, coordinates: Array) -> Array:
         """Return the number of the value of the grid that is nearest to a place."""
         assert self.step is not None
@@ -129,12 +133,14 @@ class NumberLine:
         index: Array = np.clip(np.rint(steps), 0, last)
         return index
 
+    @usual_errors
     def _to_unit(self, values: Array) -> Array:
         start, length = self._line
         line = np.log(np.maximum(values, self.low)) if self._is_log else values * self._unit
         unit: Array = np.clip((line - start) / length, 0.0, 1.0)
         return unit
 
+    @usual_errors
     def _from_unit(self, coordinates: Array) -> Array:
         start, length = self._line
         line = start + coordinates * length

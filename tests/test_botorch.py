@@ -587,3 +587,15 @@ def test_mistakes_are_named():
 def test_the_package_does_not_load_it():
     code = "import sys, heat_plugins; assert not {'torch', 'botorch'} & {*sys.modules}"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_program_may_want_exceptions_for_underflows():
+    space = Space((Float("x", 0, 1), Categorical("c", range(4)), Integer("i", 0, 9)))
+    x = torch.from_numpy(space.sample(40, np.random.default_rng(0)))
+    y = (x[:, :1] - 0.3) ** 2 + (x[:, 1:2] != 2.0)
+    asked = x[:5, None].clone().requires_grad_(True)
+    with np.errstate(all="raise"):
+        posterior = HeatGP(x, y, space=space).fit().posterior(asked)
+        (posterior.mean.sum() + posterior.variance.sum()).backward()
+        HeatGP(x, 1e-200 * y, space=space).fit()
+    assert bool(asked.grad.isfinite().all())

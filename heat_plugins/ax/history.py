@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.core.history import History
 from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Array
 
 __all__ = ["REGION_KEY", "Aim", "history_of"]
@@ -83,6 +84,7 @@ class Aim:
         return Aim(tuple(outcomes), objectives, sums, bounds, reference)
 
 
+@usual_errors
 def history_of(
     codes: HeatCodes, data: ExperimentData, aim: Aim | None, pending: Array, others: Array
 ) -> History:

@@ -22,6 +22,7 @@ from heat_plugins.core.learn import Chosen
 from heat_plugins.core.order_terms import elementary_symmetric
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 
 __all__ = ["Effects", "order_shares", "single_effects"]
@@ -33,6 +34,7 @@ LONGEST_ORDER = 4  # orders beyond are reported together
 Effects = Mapping[str, tuple[tuple[object, float], ...]]
 
 
+@usual_errors
 def single_effects(
     space: Space, surrogate: Surrogate, conditions: Conditions | None = None
 ) -> Effects:
@@ -66,6 +68,7 @@ def single_effects(
     return effects
 
 
+@usual_errors
 def order_shares(builder: Builder, chosen: Chosen) -> dict[int, float] | None:
     """Return the share of each order in the prior variance, the constant left out.
 

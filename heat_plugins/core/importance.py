@@ -24,6 +24,7 @@ from scipy.stats import qmc
 from heat_plugins.core.build import Builder
 from heat_plugins.core.learn import CANDIDATES
 from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
 
@@ -39,6 +40,7 @@ MOST_PLACES = 64  # that stand for all values of any other parameter
 N_FINE = 5040  # divisible by most small numbers of values
 
 
+@usual_errors
 def importances(
     space: Space, model: Model, points: Array, values: Array, rng: np.random.Generator
 ) -> Array:
@@ -57,6 +59,7 @@ def importances(
     return total_effects(space, surrogate.mean, rng)
 
 
+@usual_errors
 def fit_everywhere(builder: Builder, points: Array, values: Array) -> Surrogate:
     """Return a surrogate that is meant for the whole space and not for its best part.
 
@@ -77,6 +80,7 @@ def fit_everywhere(builder: Builder, points: Array, values: Array) -> Surrogate:
     return Surrogate(kernels[best], fits[best].hyperparameters, points, values)
 
 
+@usual_errors
 def scaled(values: Array) -> Array:
     """Return finite values (n,) with mean 0 and deviation 1, outliers on either side pulled in.
 
@@ -98,6 +102,7 @@ def scaled(values: Array) -> Array:
     return standardised
 
 
+@usual_errors
 def total_effects(space: Space, mean: Callable[[Array], Array], rng: np.random.Generator) -> Array:
     """Return the total effects (d,) of a function on a space; zeros if it is constant.
 

@@ -32,6 +32,7 @@ from heat_plugins.core.outputs import Output, Outputs, fit_output
 from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import Allowed, PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 
@@ -108,6 +109,7 @@ class Suggestion:
         return np.concatenate([self.point[None], self.alternatives])
 
 
+@usual_errors
 def suggest(
     space: Space,
     history: History,
@@ -286,6 +288,7 @@ def _outputs(
     return Outputs(objectives, constraints, history.pending, success)
 
 
+@usual_errors
 def objective_of(
     builder: Builder,
     history: History,

@@ -32,6 +32,7 @@ from heat_plugins.conditions import Conditions
 from heat_plugins.core.anchored import Anchored, leaves_of, with_leaves
 from heat_plugins.core.covariance import Covariance, Cross
 from heat_plugins.core.seen import PointSet
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Array, Ordinal, Space
 
 __all__ = ["CoreKernel", "to_numpy"]
@@ -278,6 +279,7 @@ class _Covariances(torch.autograd.Function):
     """Covariances (b, m, l) of x1 (b, m, d) and x2 (b, l, d)."""
 
     @staticmethod
+    @usual_errors
     def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
         """Find the covariances of distinct points, and put them where they belong."""
         is_same = x1.shape == x2.shape and torch.equal(x1, x2)
@@ -301,6 +303,7 @@ class _Covariances(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @usual_errors
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the derivatives in x1 and x2; covariances are symmetric."""
         kernel, (first, second) = ctx.kernel, ctx.points
@@ -340,6 +343,7 @@ class _Variances(torch.autograd.Function):
     """Covariances (m,) of points (m, d) with themselves, given twice."""
 
     @staticmethod
+    @usual_errors
     def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
         """Find the diagonal."""
         ctx.kernel, ctx.points = kernel, kernel.points(x1)
@@ -350,6 +354,7 @@ class _Variances(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @usual_errors
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the derivative, one half for either argument."""
         kernel, points = ctx.kernel, ctx.points

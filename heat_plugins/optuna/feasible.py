@@ -40,6 +40,7 @@ class FeasiblePoints:
         self._fixed = dict(fixed)
         self._on_missing = on_missing
         self._known: dict[bytes, bool] = {}
+        self._errors = np.geterr()  # as the user's program has them
 
     def __call__(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether points (n, d) may be tried."""
@@ -50,7 +51,8 @@ class FeasiblePoints:
         if key not in self._known:
             params = self._fixed | self._space.decode(point)
             try:
-                self._known[key] = bool(self._is_feasible(params))
+                with np.errstate(**self._errors):
+                    self._known[key] = bool(self._is_feasible(params))
             except KeyError as error:
                 self._on_missing(str(error))
                 self._known[key] = True

@@ -24,6 +24,7 @@ from heat_plugins.core.conditional_history import conditions_from, points_up_to
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_of
@@ -131,6 +132,7 @@ class StudyReader:
             points = Domain(self.space).enumerate()
             self._n_different = len(PointSet(points[allowed(points)], self._symmetry))
 
+    @usual_errors
     def read(
         self,
         trials: Sequence[FrozenTrial],

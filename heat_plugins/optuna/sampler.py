@@ -28,6 +28,7 @@ from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, is_refused
 from heat_plugins.optuna.distributions import (
@@ -460,11 +461,11 @@ class HeatSampler(BaseSampler):
         """Return a random value, if possible one that does not make the trial a repetition."""
         rng = self._rng(trial, name)
         sampler = RandomSampler(seed=int(rng.integers(2**32)))
-        line = random_line(name, distribution)
+        draw, line = usual_errors(sampler.sample_independent), random_line(name, distribution)
         trials = study.get_trials(deepcopy=False)
         for _ in range(_RANDOM_DRAWS):
             if line is None:
-                value = sampler.sample_independent(study, trial, name, distribution)
+                value = draw(study, trial, name, distribution)
             else:
                 value = line.decode(float(line.spread(rng.random(1))[0]))
             params = {**trial.params, name: value}

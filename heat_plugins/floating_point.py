@@ -1,0 +1,11 @@
+"""What NumPy does about results that are too small, too large or not defined."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["usual_errors"]
+
+# A decorator for all that computes, whose results underflow as a matter of course: a program
+# that has set ``np.seterr(all="raise")`` means its own. These are the defaults of NumPy.
+usual_errors = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
