@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from heat_plugins.lazy import cached_property
 
 __all__ = ["Categorical", "ChoiceIndex", "ListedValues", "Ordinal"]
 

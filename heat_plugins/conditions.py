@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.choices import ListedValues
+from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array, Space
 
 __all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree", "conditions_of"]

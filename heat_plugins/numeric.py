@@ -6,13 +6,13 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.floating_point import usual_errors
+from heat_plugins.lazy import cached_property
 
 __all__ = ["Float", "Integer", "NumberLine"]
 

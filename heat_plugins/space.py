@@ -21,13 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.choices import Categorical, ListedValues, Ordinal
+from heat_plugins.lazy import cached_property
 from heat_plugins.numeric import Float, Integer
 
 __all__ = ["Array", "Categorical", "Float", "Integer", "Ordinal", "Parameter", "Space"]

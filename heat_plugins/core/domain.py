@@ -20,7 +20,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.feasible_point import feasible_point
 from heat_plugins.core.limits import LimitedBox, LinearLimits
+from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array, Float, Integer, Space
 
 __all__ = ["Domain", "Region", "apply_changes", "differing"]

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array, Space
 
 __all__ = ["LimitedBox", "LinearLimits"]

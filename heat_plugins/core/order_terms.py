@@ -7,10 +7,10 @@ Notation as in ``orders.py``: power sums p_s, elementary symmetric polynomials e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
+from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array
 
 __all__ = ["Terms", "elementary_symmetric", "weighted_sum"]
