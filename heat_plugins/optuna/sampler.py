@@ -23,6 +23,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from heat_plugins.core.forks import renew_in_children
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
@@ -191,8 +192,13 @@ class HeatSampler(BaseSampler):
         self._record = record
         self._notices = Notices()
         self._given: dict[str, BaseDistribution] = {}  # what the objective asked for
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make the lock, in this process and in those that will be forked from it."""
         self._lock = threading.RLock()
         self._forget()
+        renew_in_children(self)
 
     def _forget(self) -> None:
         """Drop what only saves time; the history of the study has all that matters."""
@@ -205,6 +211,13 @@ class HeatSampler(BaseSampler):
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
         self._notices.forget_study()
 
+    def after_fork(self) -> None:
+        """Begin anew in a forked process: another thread may have had the lock."""
+        home, asked = self._home, self._asked
+        self._lock = threading.RLock()
+        self._forget()
+        self._home, self._asked = home, asked  # trials of this process before the fork
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         forgotten = ("_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked")
@@ -213,8 +226,7 @@ class HeatSampler(BaseSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the settings and begin with nothing remembered."""
         vars(self).update(state)
-        self._lock = threading.RLock()
-        self._forget()
+        self._begin()
 
     @contextmanager
     def _alone_with(self, study: Study) -> Iterator[None]:
