@@ -302,10 +302,13 @@ class Domain:
         shifts = np.concatenate([np.arange(1, k + 1) for k in others] or [np.zeros(0, np.int64)])
         return columns, shifts
 
-    def changes(self, point: Array) -> tuple[NDArray[np.int64], Array]:
+    def changes(
+        self, point: Array, numbers: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], Array]:
         """Return all single changes of a point inside the domain: columns and coordinates (N,).
 
-        Every other code of a discrete column; for a number, steps of many lengths.
+        Every other code of a discrete column; for a number, steps of many lengths, in some
+        numeric columns if they are given.
         """
         columns, shifts = self._code_changes
         if self.conditions is not None:
@@ -320,8 +323,9 @@ class Domain:
             inside = after <= self.region.radius
             columns, coordinates = columns[inside], coordinates[inside]
         all_columns, all_coordinates = [columns], [coordinates]
-        low, high = self.bounds(self.free_numeric)
-        for column, lowest, highest in zip(self.free_numeric, low, high, strict=True):
+        numbers = self.free_numeric if numbers is None else numbers
+        low, high = self.bounds(numbers)
+        for column, lowest, highest in zip(numbers, low, high, strict=True):
             if np.isnan(point[column]):
                 continue
             places = self.space.parameters[column].nearby(float(point[column]))

@@ -1,8 +1,9 @@
 """Maximise any batch function over the points of a domain.
 
-A genetic algorithm finds good regions, an exhaustive ascent over all single changes
-finishes its best few, and a gradient climbs the continuous columns in between. Everything
-works on whole populations: a Python loop runs over generations, never over points.
+A genetic algorithm finds good regions, an ascent over all single changes (sweep.py: the
+promising ones where there are very many) finishes its best few, and a gradient climbs the
+continuous columns in between. Everything works on whole populations: a Python loop runs over
+generations, never over points.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from scipy import optimize
 
 from heat_plugins.core.domain import Domain, apply_changes
 from heat_plugins.core.seen import PointSet
+from heat_plugins.core.sweep import Sweep
 from heat_plugins.space import Array
 
 __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
@@ -52,6 +54,9 @@ class SearchBudget:
         parents: The best points, which survive and have the children.
         ascents: The best few different points that the ascent starts from.
         ascent_steps: Longest way of the ascent, in single changes.
+        all_changes: Up to so many single changes are all looked at in each step.
+        some_changes: How many are looked at where there are more.
+        some_steps: Steps of that kind in all ascents together.
         enumerate_up_to: Finite domains up to this size are searched completely instead.
     """
 
@@ -60,6 +65,9 @@ class SearchBudget:
     parents: int = 30
     ascents: int = 4
     ascent_steps: int = 30
+    all_changes: int = 500
+    some_changes: int = 200
+    some_steps: int = 60
     enumerate_up_to: int = 2000
 
 
@@ -102,13 +110,16 @@ def maximise(
         return points[:0]
 
     population, fitness = _evolve(score, domain, starts, rng, budget)
+    good = np.concatenate([starts, population])
+    limits = budget.all_changes, budget.some_changes, budget.some_steps
+    sweep = Sweep(domain, good, rng, *limits)
     top = _best_different(population, fitness, domain, budget.ascents)
     points, values = population[top], fitness[top]
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
     for i in range(len(points)):
         points[i], values[i] = _ascend(
-            function, domain, avoid, points[i], values[i], budget.ascent_steps, rng
+            function, sweep, avoid, points[i], values[i], budget.ascent_steps, rng
         )
     if len(domain.free_continuous):
         points, values = _climb(function, score, domain, points, values)
@@ -203,7 +214,7 @@ def _best_different(points: Array, values: Array, domain: Domain, n: int) -> lis
 
 def _ascend(
     function: BatchFunction,
-    domain: Domain,
+    sweep: Sweep,
     avoid: PointSet,
     point: Array,
     value: float,
@@ -211,9 +222,9 @@ def _ascend(
     rng: np.random.Generator,
 ) -> tuple[Array, float]:
     """Make the best single change again and again until none is better."""
-    point = point.copy()
+    point, domain = point.copy(), sweep.domain
     for _ in range(max_steps):
-        columns, coordinates = domain.changes(point)
+        columns, coordinates = sweep.changes(point)
         if not len(columns):
             break
         if domain.conditions is None:
@@ -223,6 +234,7 @@ def _ascend(
             changed = domain.settle(apply_changes(point, columns, coordinates), rng)
             values, old = function(changed), avoid.contains(changed)
         values = np.where(old, -np.inf, values)
+        sweep.note(columns, coordinates, values, value)
         best = np.argmax(values)
         if not values[best] > value:
             break
