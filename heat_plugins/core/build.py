@@ -37,6 +37,7 @@ from heat_plugins.core.profiles import Matern52, OfDistance, Profile, RationalQu
 from heat_plugins.core.spectral_kernel import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.core.string_kernel import StringKernel
 from heat_plugins.core.symmetry import Block, Symmetry
+from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.graphs import adjacency, is_complete
 from heat_plugins.kernels.decompositions import random_tree_components
 from heat_plugins.kernels.dictionaries import diverse_dictionary
@@ -58,6 +59,9 @@ Indices = NDArray[np.int64]
 LARGEST_GROUP = 20_000  # permutations that are listed, to tell points apart
 N_ANCHORS = 128  # of the kernel "hed", as many as BODi has
 N_NODES = 16  # of the quadrature over a number
+# Pairs of observations times features that a step of a fit works on: 300 points with 500
+# features, as many as the widest problem has whose results are published.
+MOST_FIT_PRODUCTS = 300**2 * 500
 N_BLOCK_SAMPLES = 64  # points that stand for all values of a group of parameters
 
 
@@ -116,6 +120,16 @@ class Builder:
         return np.array_equal(self.optional, conditions.is_optional) and np.array_equal(
             self._branching, conditions.is_branching
         )
+
+    def fit_points(self, limit: int) -> int:
+        """Return to how many observations hyperparameters are fitted at the most.
+
+        Fewer than the limit where the space is so wide that a fit would take too long.
+        """
+        n_features = np.where(self.space.is_discrete, self.space.n_levels, 1.0)
+        n_features[n_features == 2.0] = 1.0
+        n_features[self._is_wide(np.arange(len(self.space)))] = COST_OF_COMPARISON
+        return min(limit, int(np.sqrt(MOST_FIT_PRODUCTS / n_features.sum())))
 
     def _is_always_there(self, name: str) -> bool:
         return name in self.space.column and not self.optional[self.space.column[name]]
@@ -300,8 +314,10 @@ class Builder:
         single = np.intersect1d(columns, self._single)
         graphs = [column for column in single if column in self._graphs]
         plain = single if self._has_remainders else np.setdiff1d(single, graphs)
-        if len(plain):
-            parts.append(self._columns(plain))
+        is_wide = self._is_wide(plain)
+        wide = WideColumns(self._columns(plain[is_wide])) if is_wide.any() else None
+        if not is_wide.all():
+            parts.append(self._columns(plain[~is_wide]))
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
@@ -312,15 +328,15 @@ class Builder:
         if anchors is not None:
             parts.append(AnchorDistances(anchors))
         graph_columns = [self._graph_column(column) for column in graphs]
-        if parts or graph_columns:
+        if parts or graph_columns or wide is not None:
             # Graphs have heat kernels of their own, whatever the profile is.
             if profile is not None and graph_columns:
                 factors.append(DistanceKernel(FeatureMap([]), graph_columns))
                 graph_columns = []
             feature_map = FeatureMap(parts)
-            tie = None if has_ard else self._tie(feature_map, plain, graph_columns)
-            if parts or graph_columns:
-                factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie))
+            tie = None if has_ard else self._tie(feature_map, plain[~is_wide], wide, graph_columns)
+            if parts or graph_columns or wide is not None:
+                factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))
         return factors[0] if len(factors) == 1 else Combined(factors, "product")
 
     def _columns(self, columns: Indices) -> Columns:
@@ -337,16 +353,37 @@ class Builder:
     def _graph_column(self, column: int) -> GraphColumn:
         return GraphColumn(int(column), self._graphs[column], self.space.names[column])
 
-    def _tie(self, feature_map: FeatureMap, plain: Indices, graphs: Sequence[GraphColumn]) -> Tie:
+    def _is_wide(self, columns: Indices) -> NDArray[np.bool_]:
+        """Return which columns have too many choices for features."""
+        is_one_hot = self._is_unordered(columns)
+        if self._has_remainders:
+            is_one_hot |= np.isin(columns, [*self._graphs])
+        wide: NDArray[np.bool_] = is_one_hot & (self.space.n_levels[columns] > WIDE)
+        return wide
+
+    def _tie(
+        self,
+        feature_map: FeatureMap,
+        plain: Indices,
+        wide: WideColumns | None,
+        graphs: Sequence[GraphColumn],
+    ) -> Tie:
         """Return how isotropic kernels tie their weights."""
-        log_scales = np.concatenate([feature_map.log_scales, np.zeros(len(graphs))])
+        scales = [feature_map.log_scales, np.zeros(0) if wide is None else wide.log_scales]
+        log_scales = np.concatenate([*scales, np.zeros(len(graphs))])
         if self.model.kernel not in ("heat", "combo"):
             return Tie(log_scales)
-        sizes = np.zeros(len(log_scales))
-        unordered = self._is_unordered(plain)
-        sizes[: len(plain)] = np.where(unordered, self.space.n_levels[plain], 0.0)
-        sizes[len(feature_map.log_scales) :] = [g.distance.n_choices for g in graphs]
-        return HeatTime(log_scales, sizes)
+        sizes = [np.zeros(len(log_scale)) for log_scale in scales]
+        sizes[0][: len(plain)] = self._n_unordered(plain)
+        if wide is not None:
+            sizes[1] = self._n_unordered(wide.columns)
+        return HeatTime(
+            log_scales, np.concatenate([*sizes, [g.distance.n_choices for g in graphs]])
+        )
+
+    def _n_unordered(self, columns: Indices) -> Array:
+        """Return the numbers of choices of columns, 0 where they are not unordered."""
+        return np.where(self._is_unordered(columns), self.space.n_levels[columns], 0.0)
 
     def _spectral(self, phi: Any) -> Callable[[Indices], Covariance]:
         return lambda columns: SpectralKernel(self.space, columns, phi(len(columns)))

@@ -3,8 +3,8 @@
 Notation
     ===========  =====================================================================
     F            (n, s) features of the observations (features.py)
-    w            (W,) weights: of the features first, then of the graphs
-    D            (n, m) distances: weighted features plus tables of graphs
+    w            (W,) weights: of the features first, then of wide columns and of graphs
+    D            (n, m) distances: weighted features, comparisons and tables of graphs
     level        what the logarithms of the weights have in common
     ===========  =====================================================================
 
@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, normal_prior
-from heat_plugins.core.features import Columns, FeatureMap, squared_distances
+from heat_plugins.core.features import Columns, FeatureMap, squared_distances, squared_norms
 from heat_plugins.core.graph_distance import GraphDistance, exchange, exchange_slope
 from heat_plugins.core.profiles import Exponential, Profile
+from heat_plugins.core.wide_columns import WideColumns
 from heat_plugins.space import Array, Space
 
 __all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
@@ -103,6 +104,7 @@ class DistanceKernel(Covariance):
         graphs: Columns with graphs of choices, which add their tables to D.
         profile: The function of the distance.
         tie: Ties all weights to one level; None gives every weight freedom.
+        wide: Columns of very many choices, which have no features; None for none.
     """
 
     def __init__(
@@ -111,17 +113,24 @@ class DistanceKernel(Covariance):
         graphs: Sequence[GraphColumn] = (),
         profile: Profile | None = None,
         tie: Tie | None = None,
+        wide: WideColumns | None = None,
     ) -> None:
         """Lay out the hyperparameters: log weights unless tied, the level, the shape."""
         self.feature_map = feature_map
         self.graphs = tuple(graphs)
+        self.wide = wide
+        self._n_plain = feature_map.n_weights
+        self._n_without_graphs = self._n_plain + (0 if wide is None else len(wide))
         same: dict[int, list[int]] = {}
         for place, graph in enumerate(graphs):
             same.setdefault(id(graph.distance), []).append(place)
         self._same_graphs = [(graphs[places[0]].distance, places) for places in same.values()]
         self.profile: Profile = Exponential() if profile is None else profile
         self.tie = tie
-        self.log_scales = np.concatenate([feature_map.log_scales, np.zeros(len(graphs))])
+        wide_scales = np.zeros(0) if wide is None else wide.log_scales
+        self.log_scales = np.concatenate(
+            [feature_map.log_scales, wide_scales, np.zeros(len(graphs))]
+        )
         self.n_weights = len(self.log_scales)
         self._n_free = self.n_weights if tie is None else 0
         self.level = self._n_free
@@ -140,7 +149,8 @@ class DistanceKernel(Covariance):
     @property
     def names(self) -> tuple[str, ...]:
         """What each weight is about."""
-        return (*self.feature_map.names, *(graph.name for graph in self.graphs))
+        wide = () if self.wide is None else self.wide.names
+        return (*self.feature_map.names, *wide, *(graph.name for graph in self.graphs))
 
     # ---------------------------------------------------------------- hyperparameters
 
@@ -186,7 +196,8 @@ class DistanceKernel(Covariance):
     def prepare(self, points: Array) -> _Prepared:
         """Return features and codes of the observations."""
         features = self.feature_map(points)
-        return _Prepared(features, features**2, self._indicators(points))
+        codes = None if self.wide is None else self.wide.codes(points)
+        return _Prepared(features, features**2, self._indicators(points), codes)
 
     def _indicators(self, points: Array) -> Array:
         """Return (n, sum of g) 1 where a graph column has a choice."""
@@ -200,7 +211,7 @@ class DistanceKernel(Covariance):
 
     def _tables(self, weights: Array) -> list[tuple[Array, Array]]:
         """Return distances (g, g) of the choices of each graph, and their slopes."""
-        weights = weights[self._n_plain :]
+        weights = weights[self._n_without_graphs :]
         tables: list[tuple[Array, Array]] = [(weights, weights)] * len(self.graphs)
         for distance, places in self._same_graphs:
             found = zip(*distance.tables(weights[places]), strict=True)
@@ -213,15 +224,14 @@ class DistanceKernel(Covariance):
     ) -> Array:
         weighted = self.feature_map.weighted(prepared.features, weights[: self._n_plain])
         distances = squared_distances(weighted, weighted)
+        if self.wide is not None and prepared.codes is not None:
+            of_wide = weights[self._n_plain : self._n_without_graphs]
+            self.wide.add_distances(of_wide, prepared.codes, prepared.codes, to=distances)
         if self.graphs:
             table = _block_diagonal([table for table, _ in tables])
             distances += prepared.indicators @ (table @ prepared.indicators.T)
         distances.flat[:: len(distances) + 1] = 0.0  # exactly, whatever rounding says
         return distances
-
-    @property
-    def _n_plain(self) -> int:
-        return self.feature_map.n_weights
 
     def matrix(self, theta: Array, prepared: _Prepared) -> Array:
         """Return the kernel matrix (n, n)."""
@@ -254,6 +264,9 @@ class DistanceKernel(Covariance):
         per_feature = by_distance.sum(axis=1) @ prepared.squared_features
         per_feature -= np.einsum("as,as->s", features, by_distance @ features)
         plain = 2.0 * self.feature_map.sum_by_weight(per_feature)
+        if self.wide is not None and prepared.codes is not None:
+            by_wide = self.wide.by_weights(by_distance, prepared.codes)
+            plain = np.concatenate([plain, by_wide])
         if not self.graphs:
             return plain
         by_choices = prepared.indicators.T @ (by_distance @ prepared.indicators)
@@ -278,6 +291,7 @@ class _Prepared:
     features: Array
     squared_features: Array
     indicators: Array
+    codes: NDArray[np.int32] | None
 
 
 class _DistanceCross(Cross):
@@ -288,18 +302,26 @@ class _DistanceCross(Cross):
         self._profile = kernel.profile
         self._shape = kernel._shape(theta)
         weights = np.exp(kernel.log_weights(theta))
-        self._weights = weights[: kernel.feature_map.n_weights]
+        self._weights = weights[: kernel._n_plain]
         self._features = self._weigh(points)
+        self._norms = squared_norms(self._features)
         self._kernel = kernel
+        self._wide = kernel.wide
+        self._wide_weights = weights[kernel._n_plain : kernel._n_without_graphs]
+        self._wide_of = np.full(points.shape[1], -1)
+        if self._wide is not None:
+            self._wide_codes = self._wide.codes(points)
+            self._wide_of[self._wide.columns] = np.arange(len(self._wide))
         # (sum of g, n) distances of each choice to the observations
         tables = [table for table, _ in kernel._tables(weights)]
         self._rows = _block_diagonal(tables) @ kernel._indicators(points).T
         parts = kernel.feature_map.parts
         self._columns = parts[0] if len(parts) == 1 and isinstance(parts[0], Columns) else None
+        self._is_by_column = not parts or self._columns is not None
+        self._part_of = np.full(points.shape[1], -1)
         if self._columns is not None:
             placed = self._columns.placed(points)[:, self._columns.columns]
             self._observed = np.ascontiguousarray(placed.T)  # (c, n)
-            self._part_of = np.full(points.shape[1], -1)
             self._part_of[self._columns.columns] = np.arange(len(self._columns.columns))
         self._first_row = np.full(points.shape[1], -1)  # of each column's choices in the rows
         first = 0
@@ -311,7 +333,10 @@ class _DistanceCross(Cross):
         return self._feature_map.weighted(self._feature_map(points), self._weights)
 
     def _distances(self, points: Array) -> Array:
-        distances = squared_distances(self._weigh(points), self._features)
+        distances = squared_distances(self._weigh(points), self._features, self._norms)
+        if self._wide is not None:
+            codes = self._wide.codes(points)
+            self._wide.add_distances(self._wide_weights, codes, self._wide_codes, to=distances)
         if len(self._rows):
             distances += self._kernel._indicators(points) @ self._rows
         return distances
@@ -326,16 +351,23 @@ class _DistanceCross(Cross):
         The distance is a sum over the parameters, so one term of it is exchanged: far
         cheaper than N new rows of features.
         """
-        if self._columns is None:
+        if not self._is_by_column:
             return super().of_changes(point, columns, coordinates)
         parts = self._part_of[columns]
         plain = parts >= 0
         if plain.all():
             change = self._exchanged(parts, point, columns, coordinates)
-        else:  # some columns are graphs alone, some the kernel does not look at
+        else:  # some columns are wide or graphs alone, some the kernel does not look at
             change = np.zeros((len(columns), len(self._features)))
-            change[plain] = self._exchanged(
-                parts[plain], point, columns[plain], coordinates[plain]
+            if plain.any():
+                change[plain] = self._exchanged(
+                    parts[plain], point, columns[plain], coordinates[plain]
+                )
+        wide = self._wide_of[columns]
+        is_wide = wide >= 0
+        if is_wide.any():
+            change[is_wide] = self._exchanged_wide(
+                wide[is_wide], point[columns[is_wide]], coordinates[is_wide]
             )
         first = self._first_row[columns]
         graph = first >= 0
@@ -357,6 +389,14 @@ class _DistanceCross(Cross):
         change = self._columns.distances(observed, new, parts)
         change -= self._columns.distances(observed, old, parts)
         change *= self._weights[parts, None]
+        return change
+
+    def _exchanged_wide(self, wide: Indices, old: Array, new: Array) -> Array:
+        """Return by how much the distances change (N, n), in wide columns that all exist."""
+        observed = self._wide_codes[wide]
+        change: Array = (observed != new[:, None]).astype(float)
+        change -= observed != old[:, None]
+        change *= self._wide_weights[wide, None]
         return change
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:

@@ -43,6 +43,7 @@ __all__ = [
     "Part",
     "SortedBlock",
     "squared_distances",
+    "squared_norms",
 ]
 
 # The mean squared difference of two uniform numbers is 1/6, that of two random
@@ -336,10 +337,19 @@ def count_choices(codes: Array, n_choices: int) -> Array:
     return counts.reshape(n, n_choices).astype(float)
 
 
-def squared_distances(left: Array, right: Array) -> Array:
-    """Return (n, m) squared distances between rows (n, s) and (m, s), never negative."""
+def squared_norms(rows: Array) -> Array:
+    """Return the squared lengths (n,) of rows (n, s)."""
+    norms: Array = np.einsum("ij,ij->i", rows, rows)
+    return norms
+
+
+def squared_distances(left: Array, right: Array, right_norms: Array | None = None) -> Array:
+    """Return (n, m) squared distances between rows (n, s) and (m, s), never negative.
+
+    Whoever asks for distances to the same rows again and again may give their squared norms.
+    """
     product = left @ right.T
     product *= -2.0
-    product += np.einsum("ij,ij->i", left, left)[:, None]
-    product += np.einsum("ij,ij->i", right, right)[None, :]
+    product += squared_norms(left)[:, None]
+    product += squared_norms(right) if right_norms is None else right_norms
     return np.maximum(product, 0.0, out=product)

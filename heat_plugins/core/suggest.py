@@ -327,7 +327,7 @@ def _fit(
         values,
         region.centre,
         settings.deterministic,
-        settings.max_fit_points,
+        builder.fit_points(settings.max_fit_points),
         settings.max_model_points,
         memo.of_output(index),
         is_constraint,
