@@ -16,9 +16,15 @@ from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.space import Array, Space
 
-__all__ = ["Output", "Outputs", "fit_output"]
+__all__ = ["Output", "Outputs", "fit_output", "modelled_constraints"]
 
 Indices = NDArray[np.int64]
+
+# Every model takes its time in every suggestion, whatever it has to tell.
+MOST_CONSTRAINTS = 10
+# A constraint is modelled once this share of the trials have it, or so many.
+LEAST_SHARE = 0.05
+ENOUGH_TRIALS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,21 +89,38 @@ class Outputs:
 
     Args:
         objectives: One for each.
-        constraints: One for each that can be modelled.
+        constraints: One for each that is modelled.
         pending: (p, d) points under evaluation.
         log_success: The log probability that a trial does not fail; None where none has.
+        leaves_out_constraints: Whether trials break others than those that are modelled.
     """
 
     objectives: list[Output]
     constraints: list[Output]
     pending: Array
     log_success: LogFeasibility | None = None
+    leaves_out_constraints: bool = False
 
     def expect_failure(self, points: Array) -> bool:
         """Whether the first of points (k, d), if there is one, will rather fail than not."""
         if self.log_success is None or not len(points):
             return False
         return bool(self.log_success(points[:1])[0] < np.log(0.5))
+
+
+def modelled_constraints(constraints: Array) -> tuple[Indices, bool]:
+    """Return which of constraints (n, C) to model, and whether that leaves out broken ones.
+
+    One that is never broken cannot be modelled, nor can one that nothing is known about. Those
+    that few trials have are left out, and of very many those that are broken less often: to
+    rank the trials they still count, and what is broken again and again comes to be modelled.
+    """
+    n_known = np.count_nonzero(~np.isnan(constraints), axis=0)
+    n_broken = np.count_nonzero(constraints > 0.0, axis=0)
+    enough = min(LEAST_SHARE * len(constraints), ENOUGH_TRIALS)
+    found = np.flatnonzero((n_broken > 0) & (n_known >= enough))
+    most = found[np.argsort(-n_broken[found], kind="stable")[:MOST_CONSTRAINTS]]
+    return np.sort(most), len(most) < int(np.count_nonzero(n_broken))
 
 
 def fit_output(

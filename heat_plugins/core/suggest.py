@@ -28,7 +28,7 @@ from heat_plugins.core.history import History, canonical
 from heat_plugins.core.learn import Chosen, FitMemo
 from heat_plugins.core.limits import LinearLimits
 from heat_plugins.core.memory import keep_freed_memory
-from heat_plugins.core.outputs import Output, Outputs, fit_output
+from heat_plugins.core.outputs import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import Allowed, PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
@@ -91,6 +91,7 @@ class Suggestion:
         acquisition: Log of the expected improvement there; NaN for a random point.
         alternatives: (k, d) other new points that the search found good, the best first; None
             where there was no search.
+        leaves_out_constraints: Whether trials break constraints that are not modelled.
     """
 
     point: Array
@@ -100,6 +101,7 @@ class Suggestion:
     region: TrustRegion | None = None
     acquisition: float = math.nan
     alternatives: Array | None = None
+    leaves_out_constraints: bool = False
 
     @property
     def candidates(self) -> Array:
@@ -200,8 +202,16 @@ def suggest(
         return _anything(whole, avoid, history, rng, allowed)
     point = whole.settle(points[:1], rng)[0]
     value = float(acquisition(point[None])[0])
-    chosen = outputs.objectives[0].chosen
-    return Suggestion(point, region.index, is_new, chosen, region, value, points[1:])
+    return Suggestion(
+        point,
+        region.index,
+        is_new,
+        outputs.objectives[0].chosen,
+        region,
+        value,
+        points[1:],
+        outputs.leaves_out_constraints,
+    )
 
 
 def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
@@ -271,21 +281,20 @@ def _outputs(
         for index in range(history.objectives.shape[1])
     ]
     constraints = []
-    for index, column in enumerate(history.constraint_values.T, start=len(objectives)):
-        # One that nothing is known about, or that never varied, cannot be modelled.
-        if np.isnan(column).all() or (column[~np.isnan(column)] <= 0.0).all():
-            continue
+    columns, leaves_out = modelled_constraints(history.constraint_values)
+    for column in columns:
+        values, index = history.constraint_values[:, column], len(objectives) + int(column)
         constraints.append(
-            _fit(builder, history, column, settings, region, memo, index, True, True)
+            _fit(builder, history, values, settings, region, memo, index, True, True)
         )
     success = log_success(
         builder,
         history,
-        settings.max_fit_points,
+        builder.fit_points(settings.max_fit_points),
         settings.max_model_points,
         memo.of_output(FAILURES),
     )
-    return Outputs(objectives, constraints, history.pending, success)
+    return Outputs(objectives, constraints, history.pending, success, leaves_out)
 
 
 @usual_errors

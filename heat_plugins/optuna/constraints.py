@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,23 +12,40 @@ from optuna.trial import FrozenTrial
 
 from heat_plugins.space import Array
 
-__all__ = ["constraints_of"]
+__all__ = ["constraints_in", "constraints_of"]
 
 # Where Optuna keeps them: a list under the bare key (constraints_func, all versions), one
 # number under each key with a name behind it (Trial.set_constraint, from 5.0 on).
 _KEY = "constraints"
 
+# Constraints that have a column of their own, those that most trials have. One trial of another
+# programme may bring thousands.
+MOST_COLUMNS = 100
 
-def constraints_of(trials: Sequence[FrozenTrial]) -> Array | None:
-    """Return (n, C) the constraints of trials, NaN where a trial lacks one; None for none."""
-    found = [_constraints(trial) for trial in trials]
-    names = sorted({name for constraints in found for name in constraints})
-    if not names:
+
+def constraints_of(found: Sequence[Mapping[str, float]]) -> Array | None:
+    """Return (n, C) the constraints of trials, NaN where a trial lacks one; None for none.
+
+    Of very many, the rarest are one: the largest of them, which is above 0 where any of them is.
+
+    Args:
+        found: What :func:`constraints_in` each trial.
+    """
+    counts = Counter(name for constraints in found for name in constraints)
+    if not counts:
         return None
-    return np.array([[row.get(name, math.nan) for name in names] for row in found], dtype=float)
+    by_count = sorted(counts, key=lambda name: (-counts[name], name))
+    columns = {name: i for i, name in enumerate(sorted(by_count[:MOST_COLUMNS]))}
+    array = np.full((len(found), min(len(counts), MOST_COLUMNS + 1)), np.nan)
+    for row, constraints in zip(array, found, strict=True):
+        for name, number in constraints.items():
+            column = columns.get(name, MOST_COLUMNS)
+            row[column] = np.fmax(row[column], number)
+    return array
 
 
-def _constraints(trial: FrozenTrial) -> dict[str, float]:
+def constraints_in(trial: FrozenTrial) -> dict[str, float]:
+    """Return the constraints of a trial, by name."""
     attributes = trial.system_attrs
     listed = attributes.get(_KEY)
     constraints: dict[str, Any] = {}

@@ -27,7 +27,7 @@ from heat_plugins.core.seen import PointSet
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.optuna.claims import claimed_params, claimed_region
-from heat_plugins.optuna.constraints import constraints_of
+from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
     is_same_when_stored,
@@ -76,6 +76,7 @@ class _Row:
         point: (d,) where it lies.
         values: Its values, minimised; of a pruned trial the last one that it reported. None
             of a failed one.
+        constraints: Its constraints, by name.
         trial: The trial itself.
     """
 
@@ -83,6 +84,7 @@ class _Row:
     number: int
     point: Array
     values: list[float]
+    constraints: dict[str, float]
     trial: FrozenTrial
 
     @property
@@ -174,7 +176,8 @@ class StudyReader:
             end = trial.datetime_complete.timestamp() if trial.datetime_complete else 0.0
             values = self._values(trial, signs)
             rows = self._failed if values is None else self._rows
-            rows.append(_Row(end, trial.number, point, values or [], trial))
+            constraints = constraints_in(trial)
+            rows.append(_Row(end, trial.number, point, values or [], constraints, trial))
         self._n_read = len(self._log.finished)
         # In an order that does not depend on when this process came to look.
         for rows in (self._rows, self._failed):
@@ -198,7 +201,7 @@ class StudyReader:
             asked_from=np.array([claimed_region(row.trial) for row in rows], dtype=np.int64),
             pending=self._stacked([]),
             others=self._stacked([row.point for row in self._failed]),
-            constraints=constraints_of([row.trial for row in rows]),
+            constraints=constraints_of([row.constraints for row in rows]),
             others_after=np.array(
                 [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
                 dtype=np.int64,

@@ -24,7 +24,8 @@ class Notices:
 
     def forget_study(self) -> None:
         """Begin with another study: what was said of parameters stays said."""
-        self._said = {said for said in self._said if said[0] != "exhausted"}
+        of_studies = ("exhausted", "parameters left out", "constraints left out")
+        self._said = {said for said in self._said if said[0] not in of_studies}
         self._combination = ""
 
     def _is_first(self, subject: str, name: str = "") -> bool:
@@ -64,6 +65,24 @@ class Notices:
                     f"What `structure`, `graphs`, `order` or `quantitative` say of the parameter "
                     f"'{name}' has no effect, because not every trial has it."
                 )
+
+    def parameters_left_out(self, names: Sequence[str]) -> None:
+        """Warn that there are too many parameters to model all of them."""
+        if names and self._is_first("parameters left out"):
+            _logger.warning(
+                f"`HeatSampler` does not model {len(names)} parameters, for instance "
+                f"'{names[0]}': there are very many, and these are in the fewest trials. They "
+                "are sampled independently."
+            )
+
+    def constraints_left_out(self) -> None:
+        """Warn that there are constraints that are not modelled."""
+        if self._is_first("constraints left out"):
+            _logger.warning(
+                "`HeatSampler` does not model all constraints that trials break: some are known "
+                "for too few trials, or there are very many and others are broken more often. "
+                "Trials that break them still count as infeasible."
+            )
 
     def missing_in_rule(self, name: str) -> None:
         """Warn that the user's rule looks for a parameter that a point does not have."""

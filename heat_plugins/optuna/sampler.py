@@ -250,6 +250,7 @@ class HeatSampler(BaseSampler):
         """Return the parameters that trials have had, each as the latest of them had it."""
         with self._alone_with(study):
             found = self._union.calculate(study)
+            self._notices.parameters_left_out(self._union.left_out)
             if not found and self._is_feasible is None:
                 # Failed and running trials tell at least what need not be tried again.
                 found = common_params(study.get_trials(deepcopy=False), trial)
@@ -390,6 +391,8 @@ class HeatSampler(BaseSampler):
             optional = np.flatnonzero(self._memo.builder.optional)
             self._notices.conditional_names(named & {reader.space.names[i] for i in optional})
         self._notices.combination(suggestion.chosen)
+        if suggestion.leaves_out_constraints:
+            self._notices.constraints_left_out()
         if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
             self._notices.exhausted("further trials repeat points")
 

@@ -25,9 +25,12 @@ __all__ = ["FINISHED", "UnionSearchSpace", "common_params"]
 
 FINISHED = tuple(state for state in TrialState if state.is_finished())
 
-# An objective that names parameters anew each time must not make the space grow for ever; of
-# very many, those that most trials have are modelled.
-MOST_PARAMETERS = 1000
+# An objective that names parameters anew each time must not make the space grow for ever, nor
+# must one trial of another programme: of many parameters, those are modelled that at least this
+# share of the trials have, and of very many those that most trials have.
+MANY_PARAMETERS = 200
+LEAST_SHARE = 0.02
+MOST_PARAMETERS = 2000
 
 
 class UnionSearchSpace:
@@ -37,6 +40,7 @@ class UnionSearchSpace:
         ambiguous: Names of parameters that some trials had as numbers and others as choices, or
             with different choices. Optuna refuses that in a study's own trials, but not in
             those that are added to it.
+        left_out: Names of parameters that too few trials have to be modelled.
     """
 
     def __init__(self, states: tuple[TrialState, ...]) -> None:
@@ -46,15 +50,29 @@ class UnionSearchSpace:
         self._seen: set[int] = set()  # trial ids
         self._counts: dict[str, int] = {}
         self._latest: dict[str, tuple[int, BaseDistribution]] = {}  # with the trial's number
+        self._modelled: dict[str, BaseDistribution] = {}
+        self.left_out: list[str] = []
 
     def calculate(self, study: Study) -> dict[str, BaseDistribution]:
         """Return the search space, by name."""
+        n_seen = len(self._seen)
         for trial in study.get_trials(deepcopy=False, states=self._states):
             if trial._trial_id not in self._seen:
                 self._seen.add(trial._trial_id)
                 self._add(trial)
+        if len(self._seen) > n_seen:
+            names = self._often_enough()
+            self._modelled = {name: self._latest[name][1] for name in sorted(names)}
+            self.left_out = sorted(self._counts.keys() - self._modelled.keys())
+        return dict(self._modelled)
+
+    def _often_enough(self) -> list[str]:
+        """Return the names of the parameters that enough trials have."""
         names = sorted(self._counts, key=lambda name: (-self._counts[name], name))
-        return {name: self._latest[name][1] for name in sorted(names[:MOST_PARAMETERS])}
+        if len(names) > MANY_PARAMETERS:
+            least = LEAST_SHARE * len(self._seen)
+            names = [name for name in names if self._counts[name] >= least]
+        return names[:MOST_PARAMETERS]
 
     def _add(self, trial: FrozenTrial) -> None:
         distributions = dict(trial.distributions)

@@ -9,7 +9,13 @@ import pytest
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.learn_conditions import learn_conditions
-from heat_plugins.core.outputs import fit_output, has_conflicts
+from heat_plugins.core.outputs import (
+    ENOUGH_TRIALS,
+    MOST_CONSTRAINTS,
+    fit_output,
+    has_conflicts,
+    modelled_constraints,
+)
 from heat_plugins.core.values import standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
@@ -175,3 +181,37 @@ def test_columns_that_do_not_exist_are_no_distance():
     same = np.flatnonzero((codes_differ == 0) & np.isnan(points[:, 1]))
     assert 0 in output.modelled and set(same[:8]) <= set(output.modelled)
     assert np.all(np.isfinite(output.surrogate.mean(points)))
+
+
+# --------------------------------------------------------- which constraints are modelled
+def test_constraints_that_trials_have_and_break_are_modelled():
+    constraints = np.tile([1.0, -1.0, np.nan, 2.0], (12, 1))
+    constraints[1:, 3] = np.nan  # known for one trial of few
+    columns, leaves_out = modelled_constraints(constraints)
+    assert columns.tolist() == [0, 3]
+    assert not leaves_out
+    assert modelled_constraints(np.empty((12, 0)))[0].tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("n", "n_known", "is_modelled"),
+    [(1, 1, True), (20, 1, True), (21, 1, False), (100, 4, False), (100, 5, True)]
+    + [(10_000, ENOUGH_TRIALS - 1, False), (10_000, ENOUGH_TRIALS, True)],
+)
+def test_a_constraint_that_few_trials_have_is_left_out(n, n_known, is_modelled):
+    constraints = np.full((n, 2), np.nan)
+    constraints[:, 0] = 1.0
+    constraints[:n_known, 1] = 1.0
+    columns, leaves_out = modelled_constraints(constraints)
+    assert columns.tolist() == ([0, 1] if is_modelled else [0])
+    assert leaves_out is not is_modelled
+
+
+def test_of_very_many_constraints_those_broken_most_often_are_modelled():
+    n_broken = np.arange(300) % 40
+    constraints = np.where(np.arange(50)[:, None] < n_broken, 1.0, -1.0)
+    columns, leaves_out = modelled_constraints(constraints)
+    assert len(columns) == MOST_CONSTRAINTS
+    assert leaves_out
+    assert np.all(np.diff(columns) > 0)
+    assert n_broken[columns].min() >= np.delete(n_broken, columns).max()

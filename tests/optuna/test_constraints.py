@@ -12,7 +12,11 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.constraints import constraints_of
+from heat_plugins.core import suggest
+from heat_plugins.core.goal import Goal
+from heat_plugins.core.outputs import fit_output
+from heat_plugins.optuna.constraints import MOST_COLUMNS, constraints_in, constraints_of
+from heat_plugins.optuna.history import StudyReader
 
 HAS_SET_CONSTRAINT = hasattr(optuna.trial.Trial, "set_constraint")  # from Optuna 5 on
 needs_set_constraint = pytest.mark.skipif(not HAS_SET_CONSTRAINT, reason="Optuna 5 has it")
@@ -270,18 +274,67 @@ def test_numbers_of_both_forms_are_read_each_in_its_own_column() -> None:
     ]
     nan = math.nan
     expected = [[1.0, -2.0, nan, nan], [nan, nan, 1.0, 3.0], [5.0, nan, nan, nan], [nan] * 4]
-    np.testing.assert_array_equal(constraints_of(trials), expected)  # 0, 1, a, b
+    found = constraints_of([constraints_in(trial) for trial in trials])
+    np.testing.assert_array_equal(found, expected)  # 0, 1, a, b
 
 
 def test_no_constraints_are_none() -> None:
     assert constraints_of([]) is None
-    assert constraints_of([trial_with(), trial_with(constraints=None)]) is None
-    assert constraints_of([trial_with(constraints=["x"], **{"constraints:a": None})]) is None
+    nothing = [trial_with(), trial_with(constraints=None)]
+    assert constraints_of([constraints_in(trial) for trial in nothing]) is None
+    assert constraints_in(trial_with(constraints=["x"], **{"constraints:a": None})) == {}
+
+
+def test_of_very_many_constraints_the_rarest_share_a_column() -> None:
+    usual = {f"u{i}": float(i) for i in range(MOST_COLUMNS)}
+    foreign = {f"a{i}": -1.0 for i in range(3000)}
+    found = constraints_of([usual, usual, usual, foreign, foreign | {"a7": 2.0}])
+    assert found is not None
+    assert found.shape == (5, MOST_COLUMNS + 1)
+    np.testing.assert_array_equal(found[0, :-1], [usual[name] for name in sorted(usual)])
+    np.testing.assert_array_equal(found[:, -1], [*[math.nan] * 3, -1.0, 2.0])
+    just_enough = constraints_of([usual, {}])
+    assert just_enough is not None
+    assert just_enough.shape == (2, MOST_COLUMNS)
+
+
+def test_a_trial_with_hundreds_of_constraints_is_infeasible_and_not_modelled(
+    monkeypatch: pytest.MonkeyPatch, optuna_log: pytest.LogCaptureFixture
+) -> None:
+    """Each model costs every later suggestion; that some are left out is said once."""
+    study = optuna.create_study(sampler=HeatSampler(seed=0))
+    run(study, "none", 25)
+    attributes = {f"constraints:{i}": 1.0 for i in range(300)}
+    best = create_trial(
+        value=-10.0, params={"x": 0.5, "c": "a"}, distributions=SPACE, system_attrs=attributes
+    )
+    study.add_trial(best)
+    fits: list[bool] = []
+
+    def counted(*arguments: Any) -> Any:
+        fits.append(arguments[8])  # whether it is a constraint
+        return fit_output(*arguments)
+
+    monkeypatch.setattr(suggest, "fit_output", counted)
+    run(study, "none", 3)
+    assert fits == [False] * 3
+    said = [record for record in optuna_log.records if "constraints" in record.getMessage()]
+    assert len(said) == 1
+    history = StudyReader(SPACE).read(study.get_trials(), study.directions, None, {})
+    assert Goal(history).is_feasible.sum() == len(study.trials) - 1
+
+
+def test_constraints_that_every_trial_has_are_modelled_without_a_word(
+    optuna_log: pytest.LogCaptureFixture,
+) -> None:
+    study = study_with("constraints_func", seed=0, n_startup_trials=5)
+    run(study, "constraints_func", 12)
+    assert "constraints" not in optuna_log.text
 
 
 @needs_set_constraint
 def test_what_optuna_reads_is_what_is_read_here() -> None:
     trial = trial_with(constraints=[1.0, -2.0], **{"constraints:cost": 0.5})
-    found = constraints_of([trial])
+    found = constraints_of([constraints_in(trial)])
     assert found is not None
     assert found[0].tolist() == [number for _, number in sorted(trial.constraints.items())]
