@@ -88,6 +88,7 @@ class Builder:
         self._graphs: dict[int, GraphDistance] = {}
         self._known_graphs: dict[tuple[int, bytes], GraphDistance] = {}
         self._quantities: dict[int, Array] = {}
+        self._feature_maps: dict[bytes, FeatureMap] = {}
         for column, parameter in enumerate(space.parameters):
             if isinstance(parameter, ListedValues):
                 if not self.optional[column]:
@@ -333,7 +334,9 @@ class Builder:
             if profile is not None and graph_columns:
                 factors.append(DistanceKernel(FeatureMap([]), graph_columns))
                 graph_columns = []
-            feature_map = FeatureMap(parts)
+            # The same for the models of all objectives and constraints, which share its work.
+            key = columns.tobytes()
+            feature_map = self._feature_maps.setdefault(key, FeatureMap(parts))
             tie = None if has_ard else self._tie(feature_map, plain[~is_wide], wide, graph_columns)
             if parts or graph_columns or wide is not None:
                 factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))

@@ -332,8 +332,10 @@ class _DistanceCross(Cross):
     def _weigh(self, points: Array) -> Array:
         return self._feature_map.weighted(self._feature_map(points), self._weights)
 
-    def _distances(self, points: Array) -> Array:
-        distances = squared_distances(self._weigh(points), self._features, self._norms)
+    def _distances(self, points: Array, weighted: Array | None = None) -> Array:
+        """Return distances (m, n) of points (m, d), whose features may be weighted already."""
+        weighted = self._weigh(points) if weighted is None else weighted
+        distances = squared_distances(weighted, self._features, self._norms)
         if self._wide is not None:
             codes = self._wide.codes(points)
             self._wide.add_distances(self._wide_weights, codes, self._wide_codes, to=distances)
@@ -406,7 +408,7 @@ class _DistanceCross(Cross):
         features = self._columns.first_feature[self._part_of[columns]]
         weighted = self._weigh(point[None])
         covariances, by_distance, _ = self._profile.value_and_slopes(
-            self._distances(point[None]), self._shape
+            self._distances(point[None], weighted), self._shape
         )
         difference = weighted[0, features] - self._features[:, features]  # (n, c)
         scale = np.sqrt(self._weights[self._part_of[columns]])

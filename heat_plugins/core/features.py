@@ -286,7 +286,11 @@ class AnchorDistances:
 
 
 class FeatureMap:
-    """All features of points, and which weight each belongs to."""
+    """All features of points, and which weight each belongs to.
+
+    It remembers the last points that it was asked for: models of several objectives and
+    constraints have a map in common, and ask for the features of each candidate in turn.
+    """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         """Put the parts side by side."""
@@ -302,6 +306,7 @@ class FeatureMap:
             [part.log_scales for part in parts] or [np.zeros(0)]
         )
         self.names = tuple(name for part in parts for name in part.names)
+        self._last: tuple[bytes, Array] | None = None
 
     @staticmethod
     def of(space: Space) -> FeatureMap:
@@ -309,7 +314,15 @@ class FeatureMap:
         return FeatureMap([Columns(space, np.arange(len(space)))])
 
     def __call__(self, points: Array) -> Array:
-        """Return the features (n, s) of points (n, d)."""
+        """Return the features (n, s) of points (n, d), not to be written to."""
+        key, last = points.tobytes(), self._last
+        if last is not None and last[0] == key and len(last[1]) == len(points):
+            return last[1]
+        features = self._features(points)
+        self._last = key, features
+        return features
+
+    def _features(self, points: Array) -> Array:
         if len(self.parts) == 1:
             return self.parts[0](points)
         if not self.parts:

@@ -178,3 +178,20 @@ def test_quantities_stand_at_their_places():
     assert part.log_scales[0] == part.log_scales[2] > 0.0
     coordinates = part.placed_coordinates(np.array([0, 1, 0]), np.array([2.0, 3.0, 1.0]))
     np.testing.assert_array_equal(coordinates, [1.0, 3.0, 0.5])
+
+
+# ------------------------------------------------------------------------- remembered
+def test_the_features_of_the_same_points_are_found_once():
+    space = Space((Categorical("c", range(3)), Float("x", 0, 1)))
+    feature_map = FeatureMap.of(space)
+    points = space.sample(5, np.random.default_rng(0))
+    first = feature_map(points)
+    assert feature_map(points.copy()) is first
+    changed = points.copy()
+    changed[2, 1] = 0.5
+    np.testing.assert_array_equal(feature_map(changed), FeatureMap.of(space)(changed))
+    np.testing.assert_array_equal(feature_map(points), first)
+    nothing = FeatureMap([])
+    assert nothing(points[:0]).shape == (0, 0)
+    assert nothing(points[:, :0]).shape == (5, 0)
+    assert nothing(points[:2, :0]).shape == (2, 0)

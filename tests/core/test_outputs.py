@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from heat_plugins.core.features import Columns
+from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.learn_conditions import learn_conditions
@@ -16,6 +18,8 @@ from heat_plugins.core.outputs import (
     has_conflicts,
     modelled_constraints,
 )
+from heat_plugins.core.suggest import Settings, _outputs
+from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
@@ -215,3 +219,32 @@ def test_of_very_many_constraints_those_broken_most_often_are_modelled():
     assert leaves_out
     assert np.all(np.diff(columns) > 0)
     assert n_broken[columns].min() >= np.delete(n_broken, columns).max()
+
+
+@pytest.mark.parametrize(("n_objectives", "n_constraints"), [(1, 2), (2, 0), (2, 1)])
+def test_models_of_several_columns_share_the_features_of_candidates(
+    monkeypatch, n_objectives, n_constraints
+):
+    history = some_history(30)
+    others = np.column_stack([history.points[:, 0] - 2.0, history.points[:, 2] - 1.0])
+    values = np.column_stack([history.values, others[:, 0]])[:, :n_objectives]
+    constraints = others[:, :n_constraints] if n_constraints else None
+    history = History.of(SPACE, history.points, values, constraints=constraints)
+    memo, settings = FitMemo(), Settings(n_startup_trials=5)
+    builder = memo.builder_for(SPACE, Model())
+    outputs = _outputs(builder, history, settings, TrustRegion(), memo)
+    assert len(outputs.objectives + outputs.constraints) == n_objectives + n_constraints
+    acquisition = Goal(history).acquisition(outputs, TrustRegion())
+    calls = []
+    compute = Columns.__call__
+
+    def counted(part, points):
+        calls.append(len(points))
+        return compute(part, points)
+
+    monkeypatch.setattr(Columns, "__call__", counted)
+    candidates = SPACE.sample(7, np.random.default_rng(3))
+    acquisition(candidates)
+    assert calls == [7]
+    acquisition.value_and_gradient(candidates[0], np.array([1]))
+    assert calls == [7, 1]
