@@ -180,17 +180,19 @@ def _mutate(
         always = np.argmax(rng.random((n, len(columns))) * exists, axis=1)
     chosen[np.arange(n), always] = True
     is_code = domain.space.is_discrete[columns]
-    old = points[:, columns]
-    new = old.copy()
-    n_levels = domain.space.n_levels[columns[is_code]]
-    shifts = 1 + np.floor(rng.random((n, len(n_levels))) * (n_levels - 1))
-    new[:, is_code] = (old[:, is_code] + shifts) % n_levels
+    mutated = points.copy()
+    rows, places = np.nonzero(chosen[:, is_code])
+    codes = columns[is_code][places]
+    n_levels = domain.space.n_levels[codes]
+    uniform = rng.random((n, int(is_code.sum())))[rows, places]
+    shifts = 1 + np.floor(uniform * (n_levels - 1))
+    mutated[rows, codes] = (points[rows, codes] + shifts) % n_levels
     n_numbers = int((~is_code).sum())
     if n_numbers:
         sizes = 10.0 ** rng.uniform(-2.0, -0.3, size=(n, n_numbers))
-        new[:, ~is_code] = old[:, ~is_code] + sizes * rng.standard_normal((n, n_numbers))
-    mutated = points.copy()
-    mutated[:, columns] = np.where(chosen, new, old)
+        steps = sizes * rng.standard_normal((n, n_numbers))
+        rows, places = np.nonzero(chosen[:, ~is_code])
+        mutated[rows, columns[~is_code][places]] += steps[rows, places]
     return mutated
 
 

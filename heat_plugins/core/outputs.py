@@ -219,7 +219,7 @@ def _model_points(
 
 def has_conflicts(points: Array, values: Array) -> bool:
     """Whether some point was observed with different values."""
-    fingerprints = PointSet(points).fingerprint(points)
+    fingerprints = PointSet(points[:0]).fingerprint(points)
     order = np.lexsort((values, fingerprints))
     same = fingerprints[order][1:] == fingerprints[order][:-1]
     return bool(np.any(same & (values[order][1:] != values[order][:-1])))
