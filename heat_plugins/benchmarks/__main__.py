@@ -351,6 +351,15 @@ def _growth(arguments: argparse.Namespace) -> None:
     _table(_logged(speed.growth(), arguments.log))
 
 
+def _extremes(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks import extremes
+
+    print(
+        "\nCPU seconds of the first and of later suggestions, one thread, and megabytes for them"
+    )
+    _table(_logged(extremes.extremes(), arguments.log))
+
+
 def _ax(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import speed
 
@@ -363,10 +372,11 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "kernels": _kernels,
     "closed-form": _closed_form,
     "growth": _growth,
+    "extremes": _extremes,
     "ax": _ax,
 }
 # Left out unless asked for: minutes each.
-LONG_PARTS = ("kernels", "growth", "ax")
+LONG_PARTS = ("kernels", "growth", "extremes", "ax")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

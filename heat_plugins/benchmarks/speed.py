@@ -7,8 +7,6 @@ machine; the seconds alone do not.
 from __future__ import annotations
 
 import multiprocessing
-import resource
-import sys
 import warnings
 from collections.abc import Iterator
 
@@ -17,6 +15,7 @@ import optuna
 from optuna.samplers import GPSampler
 
 from heat_plugins.benchmarks.catalogue import METHODS, task_named
+from heat_plugins.benchmarks.memory import peak_megabytes
 from heat_plugins.benchmarks.problems import Codes, Problem, labs, pest_control
 from heat_plugins.benchmarks.runner import Job, run_study
 from heat_plugins.benchmarks.studies import continue_study, new_study
@@ -99,7 +98,4 @@ def _grown(n_choices: tuple[int, ...], n_trials: int) -> tuple[float, float]:
     past = list(rng.integers(0, n_choices, size=(n_trials, len(n_choices))))
     sampler = HeatSampler(seed=1, deterministic_objective=True)
     record = continue_study(new_study(problem, sampler, past), problem, 1 + N_MEASURED)
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if sys.platform == "darwin":
-        kilobytes //= 1024  # counted in bytes there
-    return float(np.median(record.seconds[1:])), kilobytes / 1024.0
+    return float(np.median(record.seconds[1:])), peak_megabytes()

@@ -2,11 +2,14 @@
 
 import numpy as np
 import optuna
+import pytest
 
 from heat_plugins.benchmarks import __main__ as command
+from heat_plugins.benchmarks.extremes import CASES, _measured
 from heat_plugins.benchmarks.problems import Problem
 from heat_plugins.benchmarks.speed import _grown
 from heat_plugins.benchmarks.studies import continue_study, new_study, run
+from heat_plugins.core.suggest import Settings
 from heat_plugins.optuna import HeatSampler
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -47,6 +50,20 @@ def test_growth_is_measured_in_seconds_and_megabytes() -> None:
     seconds, megabytes = _grown((3,) * 8, 30)
     assert 0.0 < seconds < 60.0
     assert megabytes > 10.0
+
+
+def test_extremes_are_measured_in_seconds_and_megabytes() -> None:
+    first, later, megabytes = _measured("300 constraints of one trial of 101")
+    assert 0.0 < later
+    assert 0.0 < first
+    assert megabytes >= 0.0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_extremes_have_trials_enough_for_the_model(name: str) -> None:
+    space, history = CASES[name]()
+    assert history.points.shape == (len(history.values), len(space))
+    assert len(history.points) > Settings().n_startup_trials
 
 
 def test_tables_are_markdown(capsys) -> None:
