@@ -6,7 +6,7 @@ A map of the package:
                 (choices, numeric: the kinds of parameters; conditions: when they exist)
     structures  what a user knows about the objective: symmetries, effects that add up
     model       the kernel of the surrogate and all that is said about it
-                (graphs: which choices are next to each other)
+                (graphs: which choices are next to each other; kernel_names: kernels by name)
     kernels     the kernels of the paper as formulas and as GPyTorch kernels
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna
@@ -25,6 +25,7 @@ from heat_plugins._version import __version__
 if TYPE_CHECKING:
     from heat_plugins.ax import heat_generation_strategy
     from heat_plugins.botorch import HeatGP
+    from heat_plugins.model import register_kernel
     from heat_plugins.optuna import HeatSampler
     from heat_plugins.optuna.importance import HeatImportanceEvaluator
     from heat_plugins.structures import (
@@ -46,6 +47,7 @@ __all__ = [
     "RandomDecomposition",
     "__version__",
     "heat_generation_strategy",
+    "register_kernel",
 ]
 
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "PermutationInvariant": "heat_plugins.structures",
     "RandomDecomposition": "heat_plugins.structures",
     "heat_generation_strategy": "heat_plugins.ax",
+    "register_kernel": "heat_plugins.model",
 }
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from heat_plugins.graphs import GRAPH_NAMES, adjacency, plain_graph
+from heat_plugins.kernel_names import (
+    KERNELS,
+    KernelFunction,
+    check_kernel,
+    function_of,
+    name_of,
+    register_kernel,
+)
 from heat_plugins.structures import (
     Additive,
     Anchors,
@@ -23,21 +28,8 @@ from heat_plugins.structures import (
     structure_to_dict,
 )
 
-__all__ = ["KERNELS", "Model"]
+__all__ = ["KERNELS", "Model", "register_kernel"]
 
-KernelName = Literal[
-    "heat",
-    "casmopolitan",
-    "combo",
-    "one-hot-rbf",
-    "matern",
-    "rational-quadratic",
-    "graph-matern",
-    "inverse-polynomial",
-    "hed",
-    "ssk",
-]
-KERNELS: tuple[str, ...] = get_args(KernelName)
 Structures = Structure | Literal["auto"] | Sequence[Structure | Literal["auto"]] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
@@ -53,9 +45,9 @@ class Model:
     """The kernel, its structure, and what is known about the choices.
 
     Args:
-        kernel: A name, or a function of the distance sqrt(h) as an array, h the (weighted)
-            Hamming distance. A function must be a kernel of the Euclidean distance, such as
-            ``lambda r: np.exp(-r)``.
+        kernel: A name, built in or given to :func:`register_kernel`, or a function of the
+            distance sqrt(h) as an array, h the (weighted) Hamming distance. A function must be
+            a kernel of the Euclidean distance, such as ``lambda r: np.exp(-r)``.
         ard: Whether every parameter has a rate of its own. None for yes where the paper has
             that version of the kernel.
         structure: What is known about the objective; several structures compose: each group
@@ -71,7 +63,7 @@ class Model:
             product.
     """
 
-    kernel: str | Callable[[Any], Any] = "heat"
+    kernel: str | KernelFunction = "heat"
     ard: bool | None = None
     structure: Structures = ()
     graphs: Mapping[str, Any] = field(default_factory=dict)
@@ -80,12 +72,7 @@ class Model:
     mixing: Mixing = "product"
 
     def __post_init__(self) -> None:
-        if callable(self.kernel):
-            _check_is_kernel_of_distance(self.kernel)
-        elif self.kernel not in KERNELS:
-            raise ValueError(
-                f"kernel must be one of {KERNELS} or a function of sqrt(h), got {self.kernel!r}"
-            )
+        check_kernel(self.kernel)
         set_field = object.__setattr__
         set_field(self, "structure", _as_structures(self.structure))
         set_field(self, "graphs", {k: _storable_graph(k, g) for k, g in dict(self.graphs).items()})
@@ -143,6 +130,11 @@ class Model:
         return self.kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
 
     @property
+    def function(self) -> KernelFunction | None:
+        """The function of sqrt(h) that the kernel is; None for the kernels that are built in."""
+        return function_of(self.kernel)
+
+    @property
     def structures(self) -> tuple[Structure, ...]:
         """The structures that are values."""
         return tuple(s for s in _sequence(self.structure) if not isinstance(s, str))
@@ -181,9 +173,14 @@ class Model:
         return _as_scales(self.quantitative)
 
     def to_json(self) -> str:
-        """Return everything as JSON."""
+        """Return everything as JSON.
+
+        Raises:
+            TypeError: If the kernel is a function without a name, or if something else is
+                nothing that JSON can hold.
+        """
         stored = {
-            "kernel": _function_name(self.kernel) if callable(self.kernel) else self.kernel,
+            "kernel": name_of(self.kernel),
             "ard": self.ard,
             "structure": [
                 s if isinstance(s, str) else structure_to_dict(s)
@@ -201,15 +198,25 @@ class Model:
 
     @staticmethod
     def from_json(text: str) -> Model:
-        """Undo :meth:`to_json`."""
+        """Undo :meth:`to_json`.
+
+        Raises:
+            ValueError: If the text is no stored model, or if its kernel is a function that this
+                program has not registered.
+        """
         stored = json.loads(text)
-        structure: list[Any] = stored.pop("structure", [])
-        kernel = stored.pop("kernel", "heat")
-        return Model(
-            kernel=_function_of(kernel) if ":" in kernel else kernel,
-            structure=[s if s == "auto" else structure_from_dict(s) for s in structure],
-            **stored,
-        )
+        if not isinstance(stored, dict):
+            raise ValueError(f"a stored model must be a JSON object, got {stored!r}")
+        unknown = stored.keys() - {known.name for known in fields(Model)}
+        if unknown:
+            raise ValueError(f"a stored model must have no other fields, got {sorted(unknown)}")
+        structure = _sequence(stored.pop("structure", []))
+        return Model(structure=[_structure_of(item) for item in structure], **stored)
+
+
+def _structure_of(stored: Any) -> Any:
+    """Return a structure that was stored, or what is none, which the model refuses."""
+    return structure_from_dict(stored) if isinstance(stored, Mapping) else stored
 
 
 def _sequence(structure: Any) -> tuple[Any, ...]:
@@ -261,39 +268,3 @@ def _storable_graph(name: str, graph: Any) -> Any:
             f"networkx graph, got {graph!r}"
         )
     return adjacency(graph, len(graph), name).tolist()
-
-
-def _function_name(function: Callable[..., Any]) -> str:
-    """Return where a function is found again: ``module:name``."""
-    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
-    if not module or "<" in name or not name:
-        raise TypeError(
-            "a kernel that is a function can be stored only if it is defined at the top of a "
-            f"module, got {function!r}"
-        )
-    return f"{module}:{name}"
-
-
-def _function_of(path: str) -> Callable[..., Any]:
-    module, _, name = path.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    function: Callable[..., Any] = found
-    return function
-
-
-def _check_is_kernel_of_distance(function: Callable[[Any], Any]) -> None:
-    """Refuse a function that gives no correlations."""
-    try:
-        values = np.asarray(function(np.array([0.0, 0.5, 1.0, 2.0])), dtype=float)
-    except Exception as error:
-        raise ValueError(
-            f"kernel, if a function, must take an array of distances, got {error!r}"
-        ) from error
-    is_finite = values.shape == (4,) and bool(np.all(np.isfinite(values)))
-    if not is_finite or values[0] <= 0.0 or np.any(np.abs(values) > values[0] * (1.0 + 1e-9)):
-        raise ValueError(
-            "kernel, if a function, must turn an array of distances into as many finite "
-            f"covariances, positive and largest at 0; got {values!r} at [0, 0.5, 1, 2]"
-        )

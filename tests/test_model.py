@@ -3,14 +3,16 @@
 import json
 import math
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins import kernel_names
 from heat_plugins.core.build import Builder
-from heat_plugins.model import KERNELS, Model
+from heat_plugins.model import KERNELS, Model, register_kernel
 from heat_plugins.space import Categorical, Space
 from heat_plugins.structures import (
     Additive,
@@ -132,31 +134,115 @@ class Kernels:
         return 1.0 / (1.0 + r**2)
 
 
-def test_functions_are_found_again_by_their_module():
-    model = Model(np.sinc)  # a kernel of up to three dimensions, but one of a module
-    text = model.to_json()
-    assert json.loads(text)["kernel"] == "numpy:sinc"
-    assert Model.from_json(text).kernel is np.sinc
-    assert Model.from_json(text) == model
+@pytest.fixture
+def registered():
+    """Leave the registry as it was."""
+    before = dict(kernel_names._REGISTERED)
+    yield
+    kernel_names._REGISTERED.clear()
+    kernel_names._REGISTERED.update(before)
 
 
-def test_functions_in_classes_are_found_too(monkeypatch):
-    monkeypatch.setattr(np.random, "kernels_of_a_test", Kernels, raising=False)
-    monkeypatch.setattr(Kernels.cauchy, "__module__", "numpy.random")
-    monkeypatch.setattr(Kernels.cauchy, "__qualname__", "kernels_of_a_test.cauchy")
-    text = Model(Kernels.cauchy).to_json()
-    assert json.loads(text)["kernel"] == "numpy.random:kernels_of_a_test.cauchy"
-    assert Model.from_json(text).kernel is Kernels.cauchy
+@pytest.mark.usefixtures("registered")
+def test_functions_are_stored_by_the_name_they_were_registered_by():
+    register_kernel("cauchy of a test", Kernels.cauchy)
+    for model in (Model("cauchy of a test"), Model(Kernels.cauchy)):
+        text = model.to_json()
+        assert json.loads(text)["kernel"] == "cauchy of a test"
+        assert Model.from_json(text) == Model("cauchy of a test")
+        assert Model.from_json(text).function is Kernels.cauchy
 
 
-def test_functions_that_have_no_place_cannot_be_stored():
-    def local(r):
-        return np.exp(-r)
+@pytest.mark.usefixtures("registered")
+def test_a_registered_name_is_the_function():
+    register_kernel("laplace", laplace)
+    space = Space((Categorical("c", "abc"), Categorical("d", "ab")))
+    points = np.array([[i, j] for i in range(3) for j in range(2)], dtype=float)
+    matrices = []
+    for kernel in ("laplace", laplace):
+        built = Builder(space, Model(kernel)).kernel()
+        matrices.append(built.matrix(built.start(2.0), built.prepare(points)))
+    np.testing.assert_array_equal(*matrices)
+    assert not Model("laplace").is_product and Model("laplace").has_ard
+    with pytest.raises(ValueError, match="is no product over parameters"):
+        Model("laplace", structure=Additive())
 
-    for function in (lambda r: np.exp(-r), local):
-        with pytest.raises(TypeError, match=r"defined at the top of a module, got <function"):
+
+def test_functions_without_a_name_cannot_be_stored():
+    for function in (lambda r: np.exp(-r), laplace, np.sinc):
+        with pytest.raises(TypeError, match=r"registered first by heat_plugins.register_kernel"):
             Model(function).to_json()
     assert Model(laplace).kernel is laplace
+
+
+def test_loading_never_imports_what_the_data_name(tmp_path, monkeypatch):
+    (tmp_path / "bait_of_a_test.py").write_text("import numpy as np\nkernel = np.sinc\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    for kernel in ("bait_of_a_test:kernel", "numpy:sinc", "laplace"):
+        message = rf"register_kernel\(name, function\), got '{kernel}'"
+        with pytest.raises(ValueError, match=message):
+            Model.from_json(json.dumps({"kernel": kernel}))
+    assert "bait_of_a_test" not in sys.modules
+
+
+@pytest.mark.usefixtures("registered")
+def test_unpickled_where_it_is_not_registered():
+    register_kernel("laplace", laplace)
+    pickled = pickle.dumps(Model("laplace"))
+    kernel_names._REGISTERED.clear()
+    model = pickle.loads(pickled)
+    with pytest.raises(ValueError, match=r"register_kernel\(name, function\), got 'laplace'"):
+        Builder(Space((Categorical("c", "abc"),)), model).kernel()
+
+
+@pytest.mark.usefixtures("registered")
+def test_to_register_again_replaces_the_version_before():
+    def version(power):
+        def versioned(r):
+            return np.exp(-(r**power))
+
+        return versioned
+
+    register_kernel("versioned", version(1))
+    second = version(2)
+    register_kernel("versioned", second)
+    assert Model("versioned").function is second
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(
+    ("name", "function", "message"),
+    [
+        ("heat", laplace, r"must be none of the built-in \('heat', .*got 'heat'"),
+        ("", laplace, r"must be a string that is not empty, got ''"),
+        (3, laplace, r"must be a string that is not empty, got 3"),
+        ("mine", "laplace", r"kernel 'mine' must be a function of sqrt\(h\), got 'laplace'"),
+        ("mine", math.exp, r"must take an array of distances, got TypeError"),
+        ("mine", np.exp, r"positive and largest at 0"),
+        ("taken", Kernels.cauchy, r"must be new, but 'taken' is that of <function laplace"),
+    ],
+)
+def test_what_cannot_be_registered(name, function, message):
+    register_kernel("taken", laplace)
+    with pytest.raises(ValueError, match=message):
+        register_kernel(name, function)
+    assert kernel_names._REGISTERED["taken"] is laplace
+
+
+BROKEN = {
+    "a list": ("[]", "must be a JSON object, got"),
+    "no JSON": ("{", "Expecting"),
+    "other fields": ('{"colour": 1, "ard": true}', r"no other fields, got \['colour'\]"),
+    "a kernel of several": ('{"kernel": ["heat"]}', r"kernel must be one of .*got \['heat'\]"),
+    "no structure": ('{"structure": 5}', "structure must be 'auto' or made of .*got 5"),
+    "an unknown structure": ('{"structure": [{"type": "os.system"}]}', "type of a structure"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
+def test_what_is_no_stored_model(text, message):
+    with pytest.raises(ValueError, match=message):
+        Model.from_json(text)
 
 
 # ---------------------------------------------------------------------------- networkx

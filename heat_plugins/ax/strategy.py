@@ -24,6 +24,7 @@ from ax.generation_strategy.transition_criterion import (
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
+from heat_plugins.kernel_names import KernelFunction
 from heat_plugins.model import Mixing, Model, Scale, Structures
 
 __all__ = ["HeatGenerators", "heat_generation_strategy"]
@@ -57,7 +58,7 @@ def heat_generation_strategy(
     deterministic_objective: bool = False,
     max_parallelism: int | None = None,
     trust_region: bool = True,
-    kernel: str = "heat",
+    kernel: str | KernelFunction = "heat",
     structure: Structures = None,
     ard: bool | None = None,
     graphs: Mapping[str, Any] | None = None,
@@ -91,7 +92,8 @@ def heat_generation_strategy(
         max_parallelism: How many trials may run at the same time; None for any number.
         trust_region: Whether to search around the best arm, at a distance that adapts to
             successes and failures, rather than everywhere.
-        kernel: Name of the kernel; see ``docs/kernels.md``.
+        kernel: Name of the kernel, see ``docs/kernels.md``; a function of the distance sqrt(h)
+            must have been given to ``heat_plugins.register_kernel``.
         structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
             ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
             ``"auto"``, which chooses between product, sum and interactions.

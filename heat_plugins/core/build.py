@@ -294,9 +294,9 @@ class Builder:
         return self._with_rest(kernel, self._discrete())
 
     def _profile(self) -> Profile | None:
-        name = self.model.kernel
-        if callable(name):
-            return OfDistance(name)
+        function, name = self.model.function, self.model.kernel
+        if function is not None:
+            return OfDistance(function)
         if name == "matern":
             return Matern52()
         return RationalQuadratic() if name == "rational-quadratic" else None

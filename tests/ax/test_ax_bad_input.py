@@ -113,8 +113,8 @@ def test_wrong_settings_are_noticed_at_once(settings: dict[str, Any], message: s
 
 
 def test_a_kernel_that_cannot_be_stored() -> None:
-    with pytest.raises(UserInputError, match="kernel"):
-        heat_generation_strategy(kernel=lambda r: 1.0 / (1.0 + r))  # type: ignore[arg-type]
+    with pytest.raises(UserInputError, match="register_kernel"):
+        heat_generation_strategy(kernel=lambda r: 1.0 / (1.0 + r))
 
 
 def test_a_graph_that_is_none() -> None:

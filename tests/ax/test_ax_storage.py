@@ -9,13 +9,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ax.api.client import Client
 from ax.api.configs import StorageConfig
+from ax.exceptions.core import UserInputError
 from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
 from ax.storage.sqa_store import db
 
-from heat_plugins import Additive, PermutationInvariant
+from heat_plugins import Additive, PermutationInvariant, kernel_names, register_kernel
 from heat_plugins.ax import HeatGenerators, heat_generation_strategy
 
 Params = dict[str, Any]
@@ -194,3 +196,50 @@ def test_predictions_after_loading(run: Any) -> None:
     run(client, value_of, 1)
     params = dict(client._experiment.trials[0].arm.parameters)
     assert client.predict([params])[0]["y"][0] == pytest.approx(value_of(params), abs=2.0)
+
+
+# ------------------------------------------------------------------ kernels that are functions
+
+
+def exponential(r: Any) -> Any:
+    return np.exp(-r)
+
+
+@pytest.fixture
+def _registered() -> Iterator[None]:
+    before = dict(kernel_names._REGISTERED)
+    register_kernel("exponential", exponential)
+    yield
+    kernel_names._REGISTERED.clear()
+    kernel_names._REGISTERED.update(before)
+
+
+@pytest.mark.usefixtures("_registered")
+@pytest.mark.parametrize("kernel", ["exponential", exponential])
+def test_a_registered_kernel_is_stored_by_its_name(
+    space: list[Any], run: Any, tmp_path: Path, kernel: Any
+) -> None:
+    client = new_client(space, kernel=kernel)
+    run(client, value_of, 6)
+    path = tmp_path / "client.json"
+    client.save_to_json_file(str(path))
+    assert '\\"kernel\\": \\"exponential\\"' in path.read_text()
+    loaded = Client.load_from_json_file(str(path))
+    ((index, params),), ((found_index, found),) = ask(client), ask(loaded)
+    assert found_index == index
+    assert_close(found, params)
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_stored_experiment_cannot_name_what_is_imported(
+    space: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bait_of_ax.py").write_text("import numpy as np\nkernel = np.sinc\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "client.json"
+    new_client(space, kernel="exponential").save_to_json_file(str(path))
+    path.write_text(path.read_text().replace("exponential", "bait_of_ax:kernel"))
+    loaded = Client.load_from_json_file(str(path))
+    with pytest.raises(UserInputError, match=r"register_kernel.* got 'bait_of_ax:kernel'"):
+        loaded.get_next_trials(1)
+    assert "bait_of_ax" not in sys.modules
