@@ -16,7 +16,7 @@ from ax.adapter.base import Adapter, BaseGenArgs, GenResults
 from ax.adapter.data_utils import ExperimentData
 from ax.adapter.torch import TorchAdapter
 from ax.core.observation import ObservationFeatures
-from ax.core.optimization_config import OptimizationConfig
+from ax.core.optimization_config import MultiObjectiveOptimizationConfig, OptimizationConfig
 from ax.core.parameter import RangeParameter
 from ax.core.search_space import SearchSpace
 from ax.core.trial_status import TrialStatus
@@ -115,12 +115,10 @@ class HeatStartAdapter(Adapter):
             if isinstance(parameter, RangeParameter):
                 _check_range(parameter, value)
         config = optimization_config or self._optimization_config
-        has_control = self.status_quo is not None and self.can_predict
         self._is_waiting = False
-        if config is not None and not has_control:
-            self._is_waiting = any(constraint.relative for constraint in config.all_constraints)
-        if self._is_waiting and config is not None:
-            optimization_config = OptimizationConfig(config.objective.clone())
+        if config is not None and not self._knows_control(config):
+            self._is_waiting = True
+            optimization_config = _without_constraints(config)
             if self.can_predict:
                 logger.warning(
                     "Constraints relative to the status quo cannot be followed before it has "
@@ -131,6 +129,18 @@ class HeatStartAdapter(Adapter):
         )
         self._limits = limits_of(search_space, self._codes.space, args.search_space)
         return args
+
+    def _knows_control(self, config: OptimizationConfig) -> bool:
+        """Whether the status quo has values of all metrics that constraints are relative to."""
+        relative = [constraint for constraint in config.all_constraints if constraint.relative]
+        if not relative:
+            return True
+        if self.status_quo is None or not self.can_predict:
+            return False
+        data = self.status_quo.data
+        known = dict(zip(data.metric_signatures, data.means, strict=True))
+        needed = {metric for constraint in relative for metric in constraint.metric_signatures}
+        return all(abs(known.get(metric, np.nan)) < LARGEST_VALUE for metric in needed)
 
     def _gen(
         self,
@@ -301,6 +311,13 @@ def _check_range(parameter: RangeParameter, value: Any) -> None:
             f"Fixed value of parameter `{parameter.name}` must be a number in "
             f"[{parameter.lower}, {parameter.upper}], got {value!r}."
         )
+
+
+def _without_constraints(config: OptimizationConfig) -> OptimizationConfig:
+    """Return the objectives alone."""
+    several = config.objective.is_multi_objective
+    kind = MultiObjectiveOptimizationConfig if several else OptimizationConfig
+    return kind(config.objective.clone())
 
 
 def _finite(data: ExperimentData) -> ExperimentData:

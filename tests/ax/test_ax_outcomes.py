@@ -135,6 +135,37 @@ def test_start_up_need_not_wait_for_the_baseline(client_of: Any, space: list[Any
     assert len(client.get_next_trials(2)) == 2
 
 
+@pytest.mark.parametrize("limit", ["y <= 1.1 * baseline", "w <= 0.5 * baseline"])
+def test_several_objectives_relative_to_the_baseline(
+    client_of: Any, space: list[Any], run: Any, limit: str
+) -> None:
+    client = client_of(space, objective="-y, -z", outcome_constraints=[limit])
+
+    def outcomes(params: Params) -> dict[str, float]:
+        x = params["x"]
+        return {"y": x + (params["c"] != "a"), "z": 1.0 - x, "w": x}
+
+    run(client, outcomes, 3)  # the baseline has no data yet
+    baseline = {"c": "a", "x": 0.9, "n": 5}
+    client.complete_trial(client.attach_baseline(baseline), raw_data=outcomes(baseline))
+    asked = run(client, outcomes, 9)
+    limits = {"y": 0.99, "w": 0.45}
+    assert sum(outcomes(p)[limit[0]] <= limits[limit[0]] + 0.05 for p in asked[-6:]) >= 4
+
+
+@pytest.mark.parametrize("objective", ["-y", "-y, -z"])
+@pytest.mark.parametrize("told", [None, float("nan"), float("inf")])
+def test_a_baseline_without_the_metric_of_its_constraint(
+    client_of: Any, space: list[Any], run: Any, objective: str, told: float | None
+) -> None:
+    client = client_of(space, objective=objective, outcome_constraints=["w <= 0.8 * baseline"])
+    values = {"y": 1.0, "z": 1.0} | ({} if told is None else {"w": told})
+    baseline = client.attach_baseline({"c": "d", "x": 1.0, "n": 5})
+    client.complete_trial(baseline, raw_data=values)
+    asked = run(client, lambda p: {"y": p["x"], "z": -p["x"], "w": p["x"]}, 7)
+    assert len({p["x"] for p in asked}) == 7
+
+
 def test_a_constraint_on_a_sum_of_metrics(client_of: Any, space: list[Any], run: Any) -> None:
     client = client_of(space, outcome_constraints=["v + 2*w <= 1.0"])
 
