@@ -33,13 +33,14 @@ from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ZeroMean
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.learn import CANDIDATES, PREFERRED, FitMemo, fitted
-from heat_plugins.core.outputs import has_conflicts
+from heat_plugins.core.replicates import has_conflicts
 from heat_plugins.core.surrogate import (
     DETERMINISTIC_NOISE,
     LOG_NOISE_PRIOR,
@@ -57,6 +58,9 @@ __all__ = ["CoreKernel", "HeatGP"]
 MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
 VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at the most
 VARIANCE_TOLERANCE = 1e-9
+# Of the signal variance. Values that fit no kernel make that variance so large that known noise
+# would be next to nothing beside it, and the covariance matrix singular.
+LEAST_NOISE_SHARE = 1e-5
 
 
 class HeatGP(SingleTaskGP):
@@ -75,7 +79,8 @@ class HeatGP(SingleTaskGP):
             a column that does not exist at a point does not matter, NaN included.
         train_Y: (n, 1) their values.
         train_Yvar: (n, 1) known variances of the values. They are taken as they are, but for
-            the small one of deterministic values at least, and no other noise is learnt.
+            the small one of deterministic values at least, and no other noise is learnt, unless
+            repeated measurements disagree by more than they allow (``has_more_noise``).
         space: The parameters, one for each column.
         model: The kernel, its structure, and what is known about the choices; the heat kernel
             if None.
@@ -93,6 +98,7 @@ class HeatGP(SingleTaskGP):
     _supports_batched_models = False  # Ax then makes a list of such models
     _clear_cache: Callable[[], None]
     selection: Tensor
+    has_more_noise: bool = False  # than train_Yvar says
 
     def __init__(
         self,
@@ -127,7 +133,7 @@ class HeatGP(SingleTaskGP):
             outcome_transform=outcome_transform,
         )
         if train_Yvar is not None:
-            self.likelihood = FixedNoiseGaussianLikelihood(
+            self.likelihood = _KnownNoiseLikelihood(
                 self._standardised_noise(train_X, train_Y, train_Yvar)
             )
         self.space = space
@@ -150,11 +156,15 @@ class HeatGP(SingleTaskGP):
     @property
     def hyperparameters(self) -> Hyperparameters:
         """Hyperparameters of the kernel, and the log noise share; -inf if all noise is known."""
-        log_noise = -np.inf
-        if not isinstance(self.likelihood, FixedNoiseGaussianLikelihood):
-            share = float(self.likelihood.noise) / float(self.covar_module.outputscale)
-            log_noise = float(np.log(share))
+        likelihood = self.likelihood
+        noise = likelihood.rest if self._has_known_noise else likelihood.noise
+        share = float(noise) / float(self.covar_module.outputscale)
+        log_noise = float(np.log(share)) if share > 0.0 else -np.inf
         return Hyperparameters(to_numpy(self.kernel.theta), log_noise)
+
+    @property
+    def _has_known_noise(self) -> bool:
+        return isinstance(self.likelihood, FixedNoiseGaussianLikelihood)
 
     @usual_errors
     def fit(self) -> HeatGP:
@@ -179,6 +189,7 @@ class HeatGP(SingleTaskGP):
             evenly=True,  # a BoTorch model does not know which values are bad
             noise=noise,
         )
+        self.has_more_noise = chosen.learns_rest
         candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
         self._take(candidate, len(points), chosen.covariance, chosen.hyperparameters)
         return self
@@ -220,8 +231,8 @@ class HeatGP(SingleTaskGP):
     def _observations(self) -> tuple[Array, Array, Array | None]:
         """Return points (n, d), standardised values (n,), and their known variances (n,)."""
         noise = None
-        if isinstance(self.likelihood, FixedNoiseGaussianLikelihood):
-            noise = to_numpy(self.likelihood.noise_covar.noise)
+        if self._has_known_noise:
+            noise = to_numpy(self.likelihood.noise)
         points = self.kernel.points(self.train_inputs[0])
         return points, to_numpy(self.train_targets), noise
 
@@ -235,18 +246,9 @@ class HeatGP(SingleTaskGP):
     ) -> None:
         """Make these the hyperparameters, with the signal variance that suits them."""
         points, values, noise = self._observations()
-        if noise is not None:
-            hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
-        # To the core known noise is a share of the signal variance, which in turn depends on
-        # it: smaller shares make it larger, up to that without any noise, so this converges.
-        variance = 1.0
-        for _ in range(1 if noise is None else VARIANCE_ROUNDS):
-            shares, before = None if noise is None else noise / variance, variance
-            variance = Surrogate(
-                covariance, hyperparameters, points, values, known_noise=shares
-            ).variance
-            if abs(variance - before) < VARIANCE_TOLERANCE * variance:
-                break
+        variance, rest = self._variance_and_rest(
+            covariance, hyperparameters, points, values, noise
+        )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
         self.kernel.use(covariance, hyperparameters.theta, points)
         # As a tensor: GPyTorch takes plain numbers for single precision.
@@ -254,9 +256,38 @@ class HeatGP(SingleTaskGP):
         self.covar_module.outputscale = sigma2
         if noise is None:
             self.likelihood.noise = sigma2[None] * float(np.exp(hyperparameters.log_noise))
+        else:
+            self.likelihood.rest = torch.tensor(rest, dtype=torch.float64).to(sigma2)
         self.to(self.train_targets)
         self.requires_grad_(False)
         self._clear_cache()
+
+    def _variance_and_rest(
+        self,
+        covariance: Covariance,
+        hyperparameters: Hyperparameters,
+        points: Array,
+        values: Array,
+        noise: Array | None,
+    ) -> tuple[float, float]:
+        """Return the signal variance, and the variance that is added to known noise."""
+        if noise is None:
+            return Surrogate(covariance, hyperparameters, points, values).variance, 0.0
+        exact = Hyperparameters(hyperparameters.theta, -np.inf)
+        # To the core known noise is a share of the signal variance, which in turn depends on
+        # it: smaller shares make it larger, up to that of the least share, so this converges.
+        variance, rest = 1.0, 0.0
+        for _ in range(VARIANCE_ROUNDS):
+            before = variance
+            if self.has_more_noise:
+                rest = variance * np.exp(hyperparameters.log_noise)
+            else:
+                rest = max(0.0, variance * LEAST_NOISE_SHARE - DETERMINISTIC_NOISE)
+            shares = (noise + rest) / variance
+            variance = Surrogate(covariance, exact, points, values, known_noise=shares).variance
+            if abs(variance - before) < VARIANCE_TOLERANCE * variance:
+                break
+        return variance, float(rest)
 
     def _load_from_state_dict(
         self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
@@ -269,6 +300,23 @@ class HeatGP(SingleTaskGP):
             self.kernel.to(self.train_targets)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         self._clear_cache()
+
+
+class _KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
+    """Known noise (n,), and the rest: a variance that every measurement has besides.
+
+    GPyTorch has such a second noise, too, but takes noise that is given for both.
+    """
+
+    rest: Tensor
+
+    def __init__(self, noise: Tensor) -> None:
+        super().__init__(noise)
+        self.register_buffer("rest", torch.zeros_like(noise[0]))
+
+    def _shaped_noise_covar(self, base_shape: torch.Size, *params: Any, **kwargs: Any) -> Any:
+        known = super()._shaped_noise_covar(base_shape, *params, **kwargs)
+        return known + DiagLinearOperator(self.rest.expand(known.shape[:-1]))
 
 
 def _covariance(builder: Builder, candidate: int, n_observations: int) -> Covariance:

@@ -342,6 +342,49 @@ def test_known_noise_is_taken_as_it_is():
     np.testing.assert_allclose(exact.posterior(x).mean, y, rtol=0.0, atol=1e-2)
 
 
+def underreported(seed=0):
+    """Return observations with repeats whose noise, 0.3, is far larger than what is reported."""
+    x, _ = data(MIXED, 24)
+    x = torch.cat([x, x[:6]])
+    torch.manual_seed(seed)
+    truth = (x[:, :1] == 1.0).double() + x[:, NUMERIC[:1]]
+    return x, truth, truth + 0.3 * torch.randn(30, 1).to(x)
+
+
+@pytest.mark.parametrize("reported", [0.0, 1e-3])
+def test_noise_that_was_not_reported_is_learnt(reported):
+    x, truth, y = underreported()
+    gp = HeatGP(x, y, torch.full_like(y, reported**2), space=MIXED).fit()
+    assert gp.has_more_noise
+    posterior = gp.posterior(x)
+    assert (posterior.mean - truth).abs().mean() < (y - truth).abs().mean()
+    assert torch.all(posterior.variance < 4.0 * y.var())
+    noise = gp.posterior(x, observation_noise=True).variance - posterior.variance
+    assert 0.1 < noise.mean().sqrt() < 0.6
+    enough = HeatGP(x, y, torch.full_like(y, 0.09), space=MIXED).fit()
+    assert not enough.has_more_noise and enough.likelihood.rest == 0.0
+    # All of it is in the state, for models of fewer observations.
+    fewer = HeatGP(x[:20], y[:20], torch.full_like(y[:20], reported**2), space=MIXED)
+    fewer.load_state_dict(gp.state_dict())
+    assert fewer.hyperparameters.log_noise == gp.hyperparameters.log_noise
+    same = HeatGP(x, y, torch.full_like(y, reported**2), space=MIXED)
+    same.load_state_dict(gp.state_dict())
+    np.testing.assert_allclose(same.posterior(x).mean, posterior.mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("reported", [0.0, 1e-4])
+def test_points_that_are_nearly_the_same_with_values_far_apart(reported):
+    """The signal variance grows without bound to make up for noise that it is not told of."""
+    x, y = data(MIXED, 20)
+    x[10:12] = x[8:10]
+    x[10:12, NUMERIC[0]] += 1e-7
+    y[10:12] = y[8:10] + 3.0
+    gp = HeatGP(x, y, torch.full_like(y, reported**2), space=MIXED).fit()
+    assert not gp.has_more_noise  # of few pairs, it may be a jump
+    spread = float(y.max() - y.min())
+    assert torch.all((gp.posterior(samples(MIXED, 50)).mean - y.mean()).abs() < 2.0 * spread)
+
+
 @pytest.mark.parametrize("outcome_transform", [None, "own"])
 def test_outcome_transform_can_be_chosen(outcome_transform):
     x, y = data(MIXED)

@@ -321,13 +321,16 @@ def _without_constraints(config: OptimizationConfig) -> OptimizationConfig:
 
 
 def _finite(data: ExperimentData) -> ExperimentData:
-    """Return the data without infinite values, and without those whose squares are.
+    """Return the data without infinite values and errors, and without those whose squares are.
 
     The core knows what to do with them; a model that predicts in their units does not.
     """
     values = data.observation_data.copy()
     if "mean" in values:
-        values["mean"] = values["mean"].where(values["mean"].abs() < LARGEST_VALUE)
+        is_told = values["mean"].abs() < LARGEST_VALUE
+        # A value without an error is known; one with an infinite error is not.
+        is_told &= ~(values["sem"].abs() >= LARGEST_VALUE)
+        values["mean"] = values["mean"].where(is_told)
     return ExperimentData(data.arm_data, values)
 
 

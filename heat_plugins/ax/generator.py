@@ -20,6 +20,7 @@ from ax.generators.torch.botorch_modular.surrogate import (
 )
 from ax.generators.torch.botorch_modular.utils import ModelConfig, fit_botorch_model
 from ax.generators.torch_base import TorchOptConfig
+from ax.utils.common.logger import get_logger
 from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
@@ -32,6 +33,8 @@ from heat_plugins.model import Model
 from heat_plugins.space import Array
 
 __all__ = ["HeatGenerator"]
+
+logger = get_logger(__name__)
 
 
 class _Memos(dict[str, FitMemo]):
@@ -110,6 +113,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
             self, seed, n_startup_trials, deterministic_objective, trust_region, model
         )
         self._memos = _Memos()  # of predictions
+        self._doubted: set[str] = set()  # metrics whose standard errors are too small
         config = ModelConfig(
             botorch_model_class=HeatGP, input_transform_classes=None, name="HeatGP"
         )
@@ -146,6 +150,25 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
                 slopes_of_codes=True,
                 **additional_model_inputs,
             )
+            self._doubt_errors()
+
+    def _doubt_errors(self) -> None:
+        """Say once of each metric that its standard errors are too small."""
+        for metric, gp in zip(self.surrogate.outcomes, self._gps, strict=True):
+            if gp.has_more_noise and metric not in self._doubted:
+                self._doubted.add(metric)
+                logger.warning(
+                    f"The standard errors of metric `{metric}` are too small: values of one "
+                    "arm, or of arms that are nearly the same, differ by more. The rest of the "
+                    "noise is learnt from the data."
+                )
+
+    @property
+    def _gps(self) -> list[HeatGP]:
+        """The models of all metrics."""
+        model = self.surrogate.model
+        models: Any = model.models if isinstance(model, ModelList) else [model]
+        return list(models)
 
     def best_point(
         self, search_space_digest: SearchSpaceDigest, torch_opt_config: TorchOptConfig
@@ -163,9 +186,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
 
     def feature_importances(self) -> Array:
         """Return the shares (m, 1, d) of each metric's variation that parameters account for."""
-        model = self.surrogate.model
-        models: Any = model.models if isinstance(model, ModelList) else [model]
-        return np.stack([self._shares(gp)[None] for gp in models])
+        return np.stack([self._shares(gp)[None] for gp in self._gps])
 
     def _shares(self, gp: HeatGP) -> Array:
         """Return the total effects (d,) on the mean of a model, as shares of their sum."""

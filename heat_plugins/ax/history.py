@@ -31,6 +31,7 @@ __all__ = ["REGION_KEY", "Aim", "history_of"]
 
 # Where the trust region that an arm was asked for is kept, among the metadata of the arm.
 REGION_KEY = "heat_plugins:region"
+LARGEST_ERROR = 1e100  # whose square is a number, and which says nothing as well as infinity
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +109,8 @@ def history_of(
         )
     observed = data.observation_data.reindex(arms.index)
     means = observed["mean"][list(aim.metrics)].to_numpy(dtype=float)  # (n, m)
-    variances = observed["sem"][list(aim.metrics)].to_numpy(dtype=float) ** 2
+    errors = observed["sem"][list(aim.metrics)].to_numpy(dtype=float)
+    variances = np.minimum(np.abs(errors), LARGEST_ERROR) ** 2
     values = _sums(means, aim.objectives)  # (n, M)
     constraints = _sums(means, aim.constraints) - aim.bounds  # (n, C)
     noise = _sums(variances, np.concatenate([aim.objectives, aim.constraints]) ** 2)

@@ -31,6 +31,7 @@ import numpy as np
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
+from heat_plugins.core.replicates import noise_is_underreported
 from heat_plugins.core.surrogate import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.model import Model
@@ -69,6 +70,7 @@ class Chosen:
         is_noise_free: Whether the values are taken for exact: because the user says that they
             are, or because they look like it.
         rival: The same kernel with noise, where that is neither unlikely nor certain.
+        learns_rest: Whether there is more noise than was reported, and the rest is learnt.
     """
 
     covariance: Covariance
@@ -77,6 +79,7 @@ class Chosen:
     evidence: Mapping[str, float] = field(default_factory=dict)
     is_noise_free: bool = False
     rival: Chosen | None = None
+    learns_rest: bool = False
 
 
 @dataclass
@@ -125,21 +128,25 @@ def fitted(
         memo: Where the last full fit is kept.
         evenly: Whether bad values are to be fitted as closely as good ones.
         noise: (n,) known variances of the values as they came, NaN where they are not known;
-            None for nothing known.
+            None for nothing known. Where repeated measurements say that there is more noise,
+            the rest is learnt.
     """
     n = len(points)
+    learns_rest = noise is not None and noise_is_underreported(
+        builder.space, points, values, noise
+    )
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
     key = (
         points[:n0].tobytes(),
         values[:n0].tobytes(),
         b"" if noise is None else noise[:n0].tobytes(),
-        f"{deterministic} {max_points} {evenly}".encode(),
+        f"{deterministic} {max_points} {evenly} {learns_rest}".encode(),
     )
     if memo.key != key:
         before = None if noise is None else noise[:n0]
         some, standardised, known = _some(points[:n0], values[:n0], before, max_points, evenly)
-        arguments = (builder, some, standardised, deterministic, n0, evenly, known)
+        arguments = (builder, some, standardised, deterministic, n0, evenly, known, learns_rest)
         memo.key, memo.candidates = key, _candidates(*arguments)
     start = _choose(memo.candidates)
     if start.rival is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
@@ -157,6 +164,7 @@ def fitted(
         deterministic=start.is_noise_free,
         start=start.hyperparameters,
         known_noise=known,
+        learns_rest=learns_rest,
     )
     return replace(start, covariance=covariance, hyperparameters=more.hyperparameters)
 
@@ -195,6 +203,7 @@ def _candidates(
     n_observations: int,
     evenly: bool,
     known_noise: Array | None = None,
+    learns_rest: bool = False,
 ) -> tuple[Chosen, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
 
@@ -204,9 +213,20 @@ def _candidates(
 
         def fit_with(is_noise_free: bool) -> tuple[Chosen, float]:
             result = fit(
-                covariance, points, values, deterministic=is_noise_free, known_noise=known_noise
+                covariance,
+                points,
+                values,
+                deterministic=is_noise_free,
+                known_noise=known_noise,
+                learns_rest=learns_rest,
             )
-            chosen = Chosen(covariance, result.hyperparameters, name, is_noise_free=is_noise_free)
+            chosen = Chosen(
+                covariance,
+                result.hyperparameters,
+                name,
+                is_noise_free=is_noise_free,
+                learns_rest=learns_rest,
+            )
             return chosen, -result.negative_log_density
 
         if deterministic is not None or known_noise is not None:

@@ -11,7 +11,7 @@ from heat_plugins.core.build import Builder
 from heat_plugins.core.feasibility import LogFeasibility
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
-from heat_plugins.core.seen import PointSet
+from heat_plugins.core.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.core.values import standardise, standardise_noise
 from heat_plugins.space import Array, Space
@@ -156,11 +156,14 @@ def fit_output(
     rows = np.flatnonzero(~np.isnan(values))
     points, known = history.points[rows], values[rows]
     noise = None if noise is None else noise[rows]
+    # Values of one point, or of close ones, that are too far apart are noise, whatever was said
+    # about the objective.
     is_exact = noise is not None and bool(np.all(noise == 0.0))
+    conflict = has_conflicts(points, known)
+    if is_exact and noise is not None and not conflict and not deterministic:
+        conflict = noise_is_underreported(builder.space, points, known, noise)
     if noise is not None and not np.any(noise > 0.0):
         noise = None
-    # Conflicting values of one point are noise, whatever was said about the objective.
-    conflict = has_conflicts(points, known)
     is_deterministic = (deterministic or is_exact) and noise is None and not conflict
     chosen = fitted(
         builder,
@@ -215,11 +218,3 @@ def _model_points(
     near = np.argsort(distance, kind="stable")
     latest = np.arange(n)[::-1]
     return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])
-
-
-def has_conflicts(points: Array, values: Array) -> bool:
-    """Whether some point was observed with different values."""
-    fingerprints = PointSet(points[:0]).fingerprint(points)
-    order = np.lexsort((values, fingerprints))
-    same = fingerprints[order][1:] == fingerprints[order][:-1]
-    return bool(np.any(same & (values[order][1:] != values[order][:-1])))

@@ -93,6 +93,7 @@ def fit(
     deterministic: bool,
     start: Hyperparameters | None = None,
     known_noise: Array | None = None,
+    learns_rest: bool = False,
 ) -> Fit:
     """Return the hyperparameters of highest posterior density.
 
@@ -108,9 +109,11 @@ def fit(
             what is learnt: the variance of value i is sigma2 (lam + tau_i). NaN where they
             are not known. Where all are, nothing is left to learn, and lam is the small
             constant of deterministic values. None for nothing known.
+        learns_rest: Whether lam is learnt although all noise is known, because it is not.
     """
     density = NegativeLogDensity(covariance, points, values, known_noise)
-    is_fixed = deterministic or (known_noise is not None and not np.isnan(known_noise).any())
+    is_known = known_noise is not None and not np.isnan(known_noise).any()
+    is_fixed = deterministic or (is_known and not learns_rest)
     log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
     noise_bounds = (log_noise, log_noise) if is_fixed else LOG_NOISE_BOUNDS
     if start is None:

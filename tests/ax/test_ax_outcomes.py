@@ -1,6 +1,8 @@
 """What trials are measured by: noise, outcome constraints, several objectives, missing values."""
 
+import logging
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from ax.api.client import Client
 from ax.api.protocols.metric import IMetric
 from ax.api.protocols.runner import IRunner
 from ax.core.trial_status import TrialStatus
+from ax.utils.common.logger import get_logger
 
 Params = dict[str, Any]
 LETTERS = "abcd"
@@ -53,6 +56,77 @@ def test_a_very_noisy_outlier_is_not_believed(client_of: Any, space: list[Any]) 
     # The search goes to the outlier only where that is believed.
     assert proposed[0.01]["c"] == "d"
     assert proposed[50.0]["c"] != "d"
+
+
+@pytest.fixture
+def warned() -> Iterator[list[str]]:
+    """Collect what our own loggers say; Ax's do not pass it on to those of pytest."""
+    messages: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+    ours = get_logger("heat_plugins.ax.generator")
+    ours.addHandler(handler)
+    yield messages
+    ours.removeHandler(handler)
+
+
+@pytest.mark.parametrize("sem", [0.0, 1e-3])
+def test_standard_errors_that_are_too_small(
+    client_of: Any, space: list[Any], run: Any, warned: list[str], sem: float
+) -> None:
+    client, rng = client_of(space), np.random.default_rng(0)
+    run(client, lambda p: (value_of(p) + 0.2 * rng.standard_normal(), sem), 16)
+    best = {"c": "a", "x": 0.3, "n": 5}
+    for _ in range(4):
+        attach(client, best, {"y": (value_of(best) + 0.2 * rng.standard_normal(), sem)})
+    run(client, lambda p: (value_of(p) + 0.2 * rng.standard_normal(), sem), 6)
+    (mean, error), (far, _) = (
+        p["y"] for p in client.predict([best, {"c": "d", "x": 1.0, "n": 1}])
+    )
+    assert abs(mean - value_of(best)) < 0.4 and 0.01 < error < 0.5
+    assert 0.0 < far < 6.0
+    assert len(warned) == 1
+    assert "standard errors of metric `y` are too small" in warned[0]
+
+
+def test_one_arm_twice_with_values_far_apart(
+    client_of: Any, space: list[Any], run: Any, warned: list[str]
+) -> None:
+    client = client_of(space)
+    grid(client, lambda p: {"y": (value_of(p), 1e-4)})
+    arm = {"c": "a", "x": 0.3, "n": 5}
+    for value in (0.0, 100.0):
+        attach(client, arm, {"y": (value, 1e-4)})
+    asked = run(client, lambda p: (value_of(p), 1e-4), 4)
+    assert len({tuple(p.values()) for p in asked}) == 4
+    assert 0.0 < client.predict([arm])[0]["y"][0] < 100.0
+    assert len(warned) == 1
+
+
+def test_standard_errors_that_are_large_enough(
+    client_of: Any, space: list[Any], run: Any, warned: list[str]
+) -> None:
+    client, rng = client_of(space), np.random.default_rng(0)
+    grid(client, lambda p: {"y": (value_of(p) + 0.1 * rng.standard_normal(), 0.1)})
+    for _ in range(4):
+        arm = {"c": "a", "x": 0.3, "n": 5}
+        attach(client, arm, {"y": (value_of(arm) + 0.1 * rng.standard_normal(), 0.1)})
+    run(client, lambda p: (value_of(p) + 0.1 * rng.standard_normal(), 0.1), 5)
+    assert not warned
+
+
+@pytest.mark.parametrize("sem", [math.inf, 1e200])
+def test_a_value_with_an_infinite_error_says_nothing(
+    client_of: Any, space: list[Any], run: Any, sem: float
+) -> None:
+    client = client_of(space)
+    outlier = {"c": "d", "x": 0.9, "n": 5}
+    attach(client, outlier, {"y": (-20.0, sem)})
+    run(client, lambda p: (value_of(p), sem), 2)  # and nothing else is known yet
+    grid(client, lambda p: {"y": (value_of(p), 0.01)})
+    asked = run(client, lambda p: (value_of(p), 0.01), 3)
+    assert client.predict([outlier])[0]["y"][0] > 1.0
+    assert all(p["c"] != "d" for p in asked)
 
 
 def test_known_noise_is_in_the_model_of_ax(client_of: Any, space: list[Any]) -> None:

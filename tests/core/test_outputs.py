@@ -15,9 +15,9 @@ from heat_plugins.core.outputs import (
     ENOUGH_TRIALS,
     MOST_CONSTRAINTS,
     fit_output,
-    has_conflicts,
     modelled_constraints,
 )
+from heat_plugins.core.replicates import has_conflicts
 from heat_plugins.core.suggest import Settings, _outputs
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import standardise
