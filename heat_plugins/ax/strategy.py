@@ -12,7 +12,6 @@ from ax.adapter.transforms.logit import Logit
 from ax.adapter.transforms.remove_fixed import RemoveFixed
 from ax.core.trial_status import TrialStatus
 from ax.exceptions.core import UserInputError
-from ax.generation_strategy.generation_node import GenerationNode
 from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import (
@@ -24,6 +23,7 @@ from ax.generation_strategy.transition_criterion import (
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
+from heat_plugins.ax.node import HeatNode
 from heat_plugins.kernel_names import KernelFunction
 from heat_plugins.model import Mixing, Model, Scale, Structures
 
@@ -111,6 +111,8 @@ def heat_generation_strategy(
         seed = int(np.random.SeedSequence().generate_state(1)[0])
     _check_whole("seed", seed, 0)
     _check_whole("n_startup_trials", n_startup_trials, 0)
+    _check_flag("deterministic_objective", deterministic_objective)
+    _check_flag("trust_region", trust_region)
     if max_parallelism is not None:
         _check_whole("max_parallelism", max_parallelism, 1)
     try:
@@ -139,14 +141,12 @@ def heat_generation_strategy(
         count_only_trials_with_data=True,
     )
     nodes = [
-        GenerationNode(
+        HeatNode(
             name=generator.value,
             generator_specs=[GeneratorSpec(generator, generator_kwargs=dict(settings))],
             transition_criteria=[ready] if generator is HeatGenerators.START else [],
             pausing_criteria=_pauses(max_parallelism),
-            # The core repeats nothing by accident; an error is better than another generator.
-            should_deduplicate=False,
-            fallback_specs={},
+            should_deduplicate=False,  # the core repeats nothing by accident
         )
         for generator in (HeatGenerators.START, HeatGenerators.HEAT)
     ]
@@ -169,3 +169,8 @@ def _check_whole(name: str, value: Any, least: int) -> None:
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < least:
         raise UserInputError(f"`{name}` must be a whole number >= {least}, got {value!r}.")
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, (bool, np.bool_)):
+        raise UserInputError(f"`{name}` must be True or False, got {value!r}.")

@@ -19,6 +19,7 @@ from ax.storage.sqa_store import db
 
 from heat_plugins import Additive, PermutationInvariant, kernel_names, register_kernel
 from heat_plugins.ax import HeatGenerators, heat_generation_strategy
+from heat_plugins.ax.node import HeatNode
 
 Params = dict[str, Any]
 HERE = Path(__file__).parent
@@ -162,7 +163,27 @@ def test_settings_survive(space: list[Any], tmp_path: Path) -> None:
         assert node.pausing_criteria == other.pausing_criteria
         assert node.transition_criteria == other.transition_criteria
         assert node.should_deduplicate == other.should_deduplicate
+        assert node.fallback_specs == other.fallback_specs == {}
+        assert node.input_constructors == other.input_constructors
     assert len(loaded.get_next_trials(5)) == 3
+
+
+@needs_tabulate
+@pytest.mark.filterwarnings("ignore:TypeDecorator JSONEncodedText")  # a type of Ax
+def test_no_fallback_comes_out_of_a_database(space: list[Any], tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'nodes.db'}"
+    before = db.SESSION_FACTORY
+    db.init_engine_and_session_factory(url=url, force_init=True)
+    try:
+        db.create_all_tables(db.get_engine())
+        client = new_client(space, StorageConfig(url=url))
+        client.get_next_trials(1)
+        loaded = Client.load_from_database("stored", StorageConfig(url=url))
+        for node in loaded._generation_strategy._nodes:
+            assert type(node) is HeatNode and node.fallback_specs == {}
+    finally:
+        db.get_engine().dispose()
+        db.SESSION_FACTORY = before
 
 
 def test_a_seed_that_was_drawn_is_stored(space: list[Any], tmp_path: Path) -> None:
