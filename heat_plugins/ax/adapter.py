@@ -17,21 +17,17 @@ from ax.adapter.data_utils import ExperimentData
 from ax.adapter.torch import TorchAdapter
 from ax.core.observation import ObservationFeatures
 from ax.core.optimization_config import MultiObjectiveOptimizationConfig, OptimizationConfig
-from ax.core.parameter import RangeParameter
 from ax.core.search_space import SearchSpace
-from ax.core.trial_status import TrialStatus
-from ax.exceptions.core import (
-    AxError,
-    DataRequiredError,
-    SearchSpaceExhausted,
-    UserInputError,
-)
+from ax.core.types import TParameterization
+from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted, UserInputError
 from ax.exceptions.generation_strategy import OptimizationConfigRequired
 from ax.generators.types import TConfig
 from ax.utils.common.constants import Keys
 from ax.utils.common.logger import get_logger
 
+from heat_plugins.ax.arms import arms_without_data, distinct, number_of_arms
 from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.fixed import FIXED_KEY, fixed_values
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.history import REGION_KEY, Aim, history_of
 from heat_plugins.ax.limits import Limits, limits_of
@@ -57,6 +53,7 @@ class HeatStartAdapter(Adapter):
     _observed: ExperimentData
     _limits: Limits
     _model: Model
+    _fixed: TParameterization
     _judged: dict[str, bool]
     _is_waiting: bool = False
     _judged_in: SearchSpace | None = None
@@ -67,6 +64,11 @@ class HeatStartAdapter(Adapter):
         assert isinstance(codes, HeatCodes)
         return codes
 
+    @property
+    def _has_one_arm(self) -> bool:
+        """Whether there is no parameter that can be tuned."""
+        return not len(self._codes.space)
+
     def _fit(
         self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
     ) -> None:
@@ -75,7 +77,8 @@ class HeatStartAdapter(Adapter):
         self._model = complete_model(generator.model, self._model_space)
         try:
             builder = generator.memo.builder_for(codes.space, self._model, codes.conditions)
-            builder.kernel(self._model.combination)
+            if not self._has_one_arm:
+                builder.kernel(self._model.combination)
         except ValueError as error:
             raise UserInputError(str(error)) from error
         self._observed = experiment_data
@@ -110,10 +113,7 @@ class HeatStartAdapter(Adapter):
         Constraints relative to a status quo of which nothing is known yet cannot be followed:
         until it is, arms are chosen as at the beginning.
         """
-        for name, value in (fixed_features.parameters if fixed_features else {}).items():
-            parameter = search_space.parameters.get(name)
-            if isinstance(parameter, RangeParameter):
-                _check_range(parameter, value)
+        self._fixed = fixed_values(search_space, fixed_features)
         config = optimization_config or self._optimization_config
         self._is_waiting = False
         if config is not None and not self._knows_control(config):
@@ -158,17 +158,17 @@ class HeatStartAdapter(Adapter):
             )
         metrics = sorted(self._observed.metric_signatures)
         aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
-        pending = _unique(pending_observations)
+        pending = [features.parameters for features in distinct(pending_observations)]
+        failed, others = arms_without_data(self, set(self._observed.arm_data.index))
         history = history_of(
             self._codes,
             self._observed,
             aim,
-            self._points([features.parameters for features in pending]),
-            self._failed_points(),
+            self._points([*pending, *others]),
+            self._points(failed),
         )
         held = self._held(fixed_features)
-        # Arms that were asked for but are not in the experiment yet have numbers, too.
-        number = len(self._experiment.trials) + sum(f.trial_index is None for f in pending)
+        number = number_of_arms(self._experiment, pending_observations)
         suggestions: list[Suggestion] = []
         for _ in range(n):
             suggestion = self._suggest(history, aim, held, number + len(suggestions))
@@ -180,7 +180,10 @@ class HeatStartAdapter(Adapter):
             observation_features=[
                 ObservationFeatures(
                     parameters=self._codes.coordinates(suggestion.point),
-                    metadata={REGION_KEY: suggestion.asked_from if has_region else NO_REGION},
+                    metadata={
+                        REGION_KEY: suggestion.asked_from if has_region else NO_REGION,
+                        FIXED_KEY: self._fixed,
+                    },
                 )
                 for suggestion in suggestions
             ],
@@ -194,11 +197,26 @@ class HeatStartAdapter(Adapter):
     def _suggest(
         self, history: History, aim: Aim | None, held: Mapping[int, float], number: int
     ) -> Suggestion:
+        if self._has_one_arm:
+            suggestion = Suggestion(np.empty(0), NO_REGION, is_new=number == 0)
+        else:
+            suggestion = self._ask_core(history, aim, held, number)
+        if not suggestion.is_new and self.generator.settings.deterministic:
+            which = "with these fixed values" if held else "of the search space"
+            raise SearchSpaceExhausted(
+                f"All parameterizations {which} have been tried. With "
+                "`deterministic_objective=False` they would be repeated."
+            )
+        return suggestion
+
+    def _ask_core(
+        self, history: History, aim: Aim | None, held: Mapping[int, float], number: int
+    ) -> Suggestion:
         generator = self.generator
         rng = np.random.default_rng([generator.seed, number, zlib.crc32(b"")])
         try:
             with one_blas_thread():
-                suggestion = suggest(
+                return suggest(
                     self._codes.space,
                     history,
                     generator.settings_with(self._model),
@@ -214,12 +232,6 @@ class HeatStartAdapter(Adapter):
             raise SearchSpaceExhausted(
                 "No parameterization was found that satisfies the parameter constraints."
             ) from error
-        if not suggestion.is_new and generator.settings.deterministic:
-            raise SearchSpaceExhausted(
-                "All parameterizations of the search space have been tried. With "
-                "`deterministic_objective=False` they would be repeated."
-            )
-        return suggestion
 
     def _points(self, parameterizations: list[Any]) -> Array:
         """Return points (p, d) of transformed parameterizations."""
@@ -227,25 +239,14 @@ class HeatStartAdapter(Adapter):
         points = [codes.point(parameters) for parameters in parameterizations]
         return np.array(points).reshape(len(points), len(codes.space))
 
-    def _failed_points(self) -> Array:
-        """Return the points (q, d) of failed trials, which need not be tried again."""
-        failed = []
-        for trial in self._experiment.trials_by_status[TrialStatus.FAILED]:
-            for arm in trial.arms:
-                features = [ObservationFeatures(parameters=dict(arm.parameters))]
-                try:
-                    for transform in self.transforms.values():
-                        features = transform.transform_observation_features(features)
-                except AxError:  # of another search space
-                    continue
-                failed += [found.parameters for found in features]
-        return self._points(failed)
-
     def _held(self, fixed_features: ObservationFeatures | None) -> dict[int, float]:
-        """Return the coordinates that are given, by column."""
+        """Return the coordinates that are given, by column.
+
+        Only of what was fixed: Ax fills in all parameters that exist under some choices.
+        """
         given: Mapping[str, Any] = {} if fixed_features is None else fixed_features.parameters
-        space = self._codes.space
-        return {space.column[n]: float(x) for n, x in given.items() if n in space.column}
+        column = self._codes.space.column
+        return {column[name]: float(given[name]) for name in self._fixed if name in column}
 
     def _best(
         self,
@@ -270,6 +271,8 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         """Fit the model that predicts, too."""
         HeatStartAdapter._fit(self, search_space, experiment_data)
         codes = self._codes
+        if self._has_one_arm:  # and nothing to predict
+            return
         with one_blas_thread():
             TorchAdapter._fit(
                 self,
@@ -290,7 +293,7 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         aim: Aim | None,
     ) -> ObservationFeatures | None:
         """Return what the model takes for the best arm so far; None where there is no such arm."""
-        if aim is None or len(aim.objectives) > 1:
+        if aim is None or len(aim.objectives) > 1 or not self.can_predict:
             return None
         try:
             digest, config = self._get_transformed_model_gen_args(
@@ -302,15 +305,6 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         if best is None:
             return None
         return ObservationFeatures(dict(zip(self.parameters, best.tolist(), strict=True)))
-
-
-def _check_range(parameter: RangeParameter, value: Any) -> None:
-    is_number = isinstance(value, (int, float))
-    if not is_number or not parameter.lower <= value <= parameter.upper:
-        raise UserInputError(
-            f"Fixed value of parameter `{parameter.name}` must be a number in "
-            f"[{parameter.lower}, {parameter.upper}], got {value!r}."
-        )
 
 
 def _without_constraints(config: OptimizationConfig) -> OptimizationConfig:
@@ -332,12 +326,3 @@ def _finite(data: ExperimentData) -> ExperimentData:
         is_told &= ~(values["sem"].abs() >= LARGEST_VALUE)
         values["mean"] = values["mean"].where(is_told)
     return ExperimentData(data.arm_data, values)
-
-
-def _unique(pending: Mapping[str, list[ObservationFeatures]]) -> list[ObservationFeatures]:
-    """Return what is pending for any metric, each arm of each trial once."""
-    found: dict[Any, ObservationFeatures] = {}
-    for features in (f for of_metric in pending.values() for f in of_metric):
-        key = (features.trial_index, tuple(sorted(features.parameters.items())))
-        found.setdefault(key, features)
-    return list(found.values())

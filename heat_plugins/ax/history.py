@@ -95,7 +95,7 @@ def history_of(
         codes: How parameters became columns.
         data: Arms and observations, already transformed.
         aim: What counts; None where nothing can be known about it.
-        pending: (p, d) points under evaluation.
+        pending: (p, d) points under evaluation, and others that are not to be proposed again.
         others: (q, d) points that failed.
     """
     arms = data.arm_data
@@ -104,9 +104,8 @@ def history_of(
         points = codes.conditions.deactivate(points)
     if aim is None:
         empty = np.empty((0, len(codes.space)))
-        return History.of(
-            codes.space, empty, np.empty(0), None, np.concatenate([pending, points]), others
-        )
+        pending = _not_among(np.concatenate([pending, points]), empty)
+        return History.of(codes.space, empty, np.empty(0), None, pending, others)
     observed = data.observation_data.reindex(arms.index)
     means = observed["mean"][list(aim.metrics)].to_numpy(dtype=float)  # (n, m)
     errors = observed["sem"][list(aim.metrics)].to_numpy(dtype=float)

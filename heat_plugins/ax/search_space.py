@@ -38,13 +38,21 @@ def _parameter(parameter: AxParameter) -> Parameter:
         kind = Ordinal if parameter.is_ordered else Categorical
         return kind(name, tuple(parameter.values))
     if isinstance(parameter, RangeParameter):
-        low, high, log = parameter.lower, parameter.upper, bool(parameter.log_scale)
-        if parameter.parameter_type == ParameterType.INT:
-            return Integer(name, int(low), int(high), log=log)
-        return Float(name, float(low), float(high), step=_step(parameter), log=log)
+        try:
+            return _number(parameter)
+        except ValueError as error:
+            raise UserInputError(f"Parameter `{name}` cannot be searched: {error}.") from error
     raise UnsupportedError(
         f"Parameter `{name}` must be a choice or a range, got {type(parameter).__name__}."
     )
+
+
+def _number(parameter: RangeParameter) -> Parameter:
+    name, low, high = parameter.name, parameter.lower, parameter.upper
+    log = bool(parameter.log_scale)
+    if parameter.parameter_type == ParameterType.INT:
+        return Integer(name, int(low), int(high), log=log)
+    return Float(name, float(low), float(high), step=_step(parameter), log=log)
 
 
 def _step(parameter: RangeParameter) -> float | None:

@@ -22,6 +22,7 @@ from ax.generation_strategy.transition_criterion import (
 
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.node import HeatNode
 from heat_plugins.kernel_names import KernelFunction
@@ -43,7 +44,7 @@ class HeatGenerators(GeneratorRegistryBase):
     @property
     def GENERATOR_KEY_TO_GENERATOR_SETUP(self) -> dict[str, GeneratorSetup]:  # noqa: N802
         """How each member is put together."""
-        transforms = [RemoveFixed, Logit, HeatCodes, Derelativize]
+        transforms = [HeatFixed, RemoveFixed, Logit, HeatCodes, Derelativize]
         return {
             "HeatStart": GeneratorSetup(HeatStartAdapter, HeatStartGenerator, transforms),
             "Heat": GeneratorSetup(HeatAdapter, HeatGenerator, transforms),

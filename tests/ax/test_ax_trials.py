@@ -9,7 +9,7 @@ from ax.api.client import Client
 from ax.core.arm import Arm
 from ax.core.data import Data
 from ax.core.experiment import Experiment
-from ax.core.parameter import ChoiceParameter, ParameterType
+from ax.core.parameter import ChoiceParameter, Parameter, ParameterType, RangeParameter
 from ax.core.search_space import SearchSpace
 from ax.exceptions.core import SearchSpaceExhausted
 from ax.exceptions.generation_strategy import MaxParallelismReachedException
@@ -89,17 +89,16 @@ def test_results_in_any_order(client_of: Any, small: list[Any]) -> None:
 # -------------------------------------------------------------------------- batches of arms
 
 
-def batch_experiment() -> Experiment:
+def batch_experiment(*numbers: Parameter) -> Experiment:
     parameters = [
         ChoiceParameter(name, ParameterType.STRING, list(LETTERS), is_ordered=False)
         for name in ("c", "d")
     ]
+    space = SearchSpace([*parameters, *numbers])
     client = Client()
-    client.set_experiment(Experiment(search_space=SearchSpace(parameters), name="batches"))
+    client.set_experiment(Experiment(search_space=space, name="batches"))
     client.configure_optimization(objective="-y")
-    experiment = client._experiment
-    experiment.status_quo = Arm({"c": "d", "d": "d"}, name="status_quo")
-    return experiment
+    return client._experiment
 
 
 def complete_batch(experiment: Experiment, trial: Any) -> None:
@@ -121,6 +120,7 @@ def complete_batch(experiment: Experiment, trial: Any) -> None:
 
 def test_batch_trials_with_a_status_quo() -> None:
     experiment = batch_experiment()
+    experiment.status_quo = Arm({"c": "d", "d": "d"}, name="status_quo")
     strategy = heat_generation_strategy(seed=0, n_startup_trials=4)
     found = []
     for _ in range(4):
@@ -133,6 +133,64 @@ def test_batch_trials_with_a_status_quo() -> None:
     assert len(set(found)) == 12
     assert ("d", "d") not in found
     assert ("a", "a") in found
+
+
+def shown(params: Params) -> tuple[Any, ...]:
+    """Return parameters as a user sees them, without the last digits of numbers."""
+    values = (params[name] for name in sorted(params))
+    return tuple(round(v, 9) if isinstance(v, float) else v for v in values)
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_no_two_arms_of_batches_have_the_same_numbers(is_measured: bool) -> None:
+    """Four batches of eight: each arm is random in its own way."""
+    experiment = batch_experiment(
+        RangeParameter("x", ParameterType.FLOAT, 0.0, 1.0),
+        RangeParameter("z", ParameterType.FLOAT, 1e-3, 1.0, log_scale=True),
+    )
+    strategy = heat_generation_strategy(seed=0, n_startup_trials=40)
+    found = []
+    for _ in range(4):
+        run = strategy.gen_single_trial(experiment, n=8)
+        trial = experiment.new_batch_trial(generator_runs=[run])
+        if is_measured:
+            complete_batch(experiment, trial)
+        found += [shown(dict(arm.parameters)) for arm in run.arms]
+    assert len(set(found)) == 32
+    assert len({numbers[2] for numbers in found}) == 32
+
+
+def test_all_arms_of_a_batch_count_whatever_became_of_them() -> None:
+    experiment = batch_experiment()
+    strategy = heat_generation_strategy(seed=0, n_startup_trials=4, deterministic_objective=True)
+    found = []
+    for k in range(4):
+        run = strategy.gen_single_trial(experiment, n=4)
+        trial = experiment.new_batch_trial(generator_runs=[run])
+        match k:
+            case 0:
+                trial.mark_running(no_runner_required=True)
+                trial.mark_arm_abandoned(trial.arms[0].name)
+                trial.mark_failed()
+            case 1:
+                trial.mark_running(no_runner_required=True)
+                trial.mark_arm_abandoned(trial.arms[0].name)
+                trial.mark_completed()
+            case 2:
+                trial.mark_abandoned()
+            case _:
+                complete_batch(experiment, trial)
+        found += [key(dict(arm.parameters)) for arm in run.arms]
+    assert set(found) == set(product(LETTERS, LETTERS))
+    with pytest.raises(SearchSpaceExhausted):
+        strategy.gen_single_trial(experiment)
+
+
+def test_repeats_asked_for_together_are_not_all_the_same(client_of: Any, choice: Any) -> None:
+    """Of a space of four arms; what was repeated counts as an arm of its own."""
+    client = client_of([choice("c", "ab"), choice("d", "ab")])
+    batch = client.get_next_trials(max_trials=12).values()
+    assert len({key(p) for p in list(batch)[4:]}) > 1
 
 
 def test_the_weights_of_a_batch_are_even() -> None:

@@ -1,0 +1,61 @@
+"""The arms of an experiment that the core is not to propose again."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+from ax.adapter.base import Adapter
+from ax.core.experiment import Experiment
+from ax.core.observation import ObservationFeatures
+from ax.core.types import TParameterization
+from ax.exceptions.core import AxError
+
+__all__ = ["arms_without_data", "distinct", "number_of_arms"]
+
+Pending = Mapping[str, list[ObservationFeatures]]
+
+
+def number_of_arms(experiment: Experiment, pending: Pending) -> int:
+    """Return how many arms there are, all of a batch and those asked for but not yet attached.
+
+    Everything random in the next arm derives from it, so no two arms may have the same.
+    """
+    attached = sum(len(trial.arms) for trial in experiment.trials.values())
+    asked = [sum(f.trial_index is None for f in of_metric) for of_metric in pending.values()]
+    return attached + max(asked, default=0)
+
+
+def distinct(pending: Pending) -> list[ObservationFeatures]:
+    """Return what is pending for any metric, each arm of each trial once."""
+    found: dict[Any, ObservationFeatures] = {}
+    for features in (f for of_metric in pending.values() for f in of_metric):
+        key = (features.trial_index, tuple(sorted(features.parameters.items())))
+        found.setdefault(key, features)
+    return list(found.values())
+
+
+def arms_without_data(
+    adapter: Adapter, known: Container[tuple[int, str]]
+) -> tuple[list[TParameterization], list[TParameterization]]:
+    """Return the arms of failed trials, and those of all others, transformed.
+
+    Args:
+        adapter: Has the experiment and the transforms.
+        known: Trials and names of the arms that have data.
+    """
+    failed: list[TParameterization] = []
+    others: list[TParameterization] = []
+    for trial in adapter._experiment.trials.values():
+        for arm in trial.arms:
+            if (trial.index, arm.name) in known:
+                continue
+            features = [ObservationFeatures(parameters=dict(arm.parameters))]
+            try:
+                for transform in adapter.transforms.values():
+                    features = transform.transform_observation_features(features)
+            except AxError:  # of another search space
+                continue
+            found = [transformed.parameters for transformed in features]
+            (failed if trial.status.is_failed else others).extend(found)
+    return failed, others
