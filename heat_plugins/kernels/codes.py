@@ -5,6 +5,10 @@ of choices of variable i; GPyTorch holds the codes as floats. Every kernel of th
 reads codes is a :class:`CodesKernel`, which knows the numbers of choices, refuses inputs that
 are no codes, and creates parameters with priors and constraints. The notation is that of
 :mod:`heat_plugins.kernels.formulas`.
+
+Inputs that are no codes are a mistake, and an error, unless ``gpytorch.settings.debug`` is off.
+BoTorch switches it off for predictions, where an optimiser may ask between two codes: there
+inputs are rounded and clipped to codes that exist, as in ``HeatGP``.
 """
 
 from abc import abstractmethod
@@ -27,6 +31,7 @@ __all__ = [
     "check_codes",
     "checked_choices",
     "constrained_parameter",
+    "nearest_codes",
     "one_hot",
 ]
 
@@ -130,7 +135,7 @@ class CodesKernel(ColumnsKernel):
         last_dim_is_batch: bool = False,
         **params: Any,
     ) -> Tensor:
-        """Check the inputs and evaluate the kernel.
+        """Check the inputs, or round them (see the module), and evaluate the kernel.
 
         Args:
             x1: (..., n, d) integer codes, held as floats.
@@ -143,11 +148,12 @@ class CodesKernel(ColumnsKernel):
             (..., n, m) kernel matrix, or (..., n) if ``diag``; with ``last_dim_is_batch``
             (..., d, n, m) or (..., d, n).
         """
-        if self.n_choices is not None:
-            sizes = self.sizes(x1.shape[-1])
-            if settings.debug.on():
-                check_codes(x1, sizes)
-                check_codes(x2, sizes)
+        sizes = None if self.n_choices is None else self.sizes(x1.shape[-1])
+        if settings.debug.on():
+            check_codes(x1, sizes)
+            check_codes(x2, sizes)
+        else:
+            x1, x2 = nearest_codes(x1, sizes), nearest_codes(x2, sizes)
         return (self.evaluate_each if last_dim_is_batch else self.evaluate)(x1, x2, diag)
 
     def sizes(self, n_columns: int) -> list[int]:
@@ -208,16 +214,27 @@ def checked_choices(n_choices: Any) -> list[int]:
     return [int(g) for g in values]
 
 
-def check_codes(codes: Tensor, sizes: list[int]) -> None:
+def check_codes(codes: Tensor, sizes: list[int] | None) -> None:
     """Refuse (..., n, d) inputs that are not codes, such as choices scaled to [0, 1]."""
-    counts = torch.tensor(sizes, device=codes.device)
-    wrong = (codes < 0) | (codes >= counts) | (codes != codes.round())
+    wrong = (codes < 0) | (codes != codes.round())
+    if sizes is not None:
+        wrong |= codes >= torch.tensor(sizes, device=codes.device)
     if wrong.any():
         column = int(wrong.nonzero()[0, -1])
+        last = "" if sizes is None else f" to {sizes[column] - 1}"
         raise ValueError(
-            f"codes of variable {column} must be integers from 0 to {sizes[column] - 1}, "
+            f"codes of variable {column} must be integers from 0{last}, "
             f"got {codes[wrong][0].item()}"
         )
+
+
+def nearest_codes(codes: Tensor, sizes: list[int] | None) -> Tensor:
+    """Return the codes that exist nearest to (..., n, d) inputs."""
+    rounded = codes.round().clamp_min(0.0)
+    if sizes is None:
+        return rounded
+    last = torch.tensor(sizes, device=codes.device).to(codes) - 1.0
+    return torch.minimum(rounded, last)
 
 
 def one_hot(codes: Tensor, sizes: list[int], dtype: torch.dtype) -> Tensor:

@@ -1,12 +1,16 @@
 """What all kernels on codes have from their base classes, and the helpers next to these."""
 
+import gpytorch
 import numpy as np
 import pytest
 import torch
+from botorch.models import SingleTaskGP
 
 from heat_plugins import kernels
+from heat_plugins.botorch import HeatGP
 from heat_plugins.kernels import memory
 from heat_plugins.kernels.codes import category_counts, one_hot
+from heat_plugins.space import Categorical, Space
 
 from .shared import codes, dense
 
@@ -96,6 +100,41 @@ def test_active_columns_survive_an_index_that_fails():
 def test_a_kernel_without_batch_is_its_only_member():
     kernel = kernels.HeatKernel(3, active_dims=COLUMNS)
     assert kernel[0] is kernel and kernel.active_dims.tolist() == COLUMNS
+
+
+@pytest.mark.parametrize("name", [name for name in CREATE if name != "mixed"])
+def test_inputs_between_codes_are_rounded_in_predictions_and_refused_elsewhere(name):
+    kernel = CREATE[name](batch_shape=torch.Size(), active_dims=[0, 1, 2]).double()
+    x = codes(6, (3, 3, 3))
+    between = x + torch.linspace(-0.45, 0.45, x.numel(), dtype=torch.float64).reshape(x.shape)
+    with pytest.raises(ValueError, match="must be integers from 0"):
+        dense(kernel, between)
+    with pytest.raises(ValueError, match="must be integers from 0"):
+        dense(kernel, -x - 1.0)
+    expected = dense(kernel, x)
+    with gpytorch.settings.debug(False):
+        np.testing.assert_allclose(dense(kernel, between), expected, **TOLERANCE)
+        beyond = torch.where(x == 2.0, 7.0, torch.where(x == 0.0, -3.0, x))
+        if kernel_knows_its_choices(name):
+            np.testing.assert_allclose(dense(kernel, beyond), expected, **TOLERANCE)
+
+
+def kernel_knows_its_choices(name):
+    return name != "hamming"
+
+
+def test_a_prediction_between_codes_is_that_of_heat_gp():
+    space = Space(tuple(Categorical(f"c{i}", "abcd") for i in range(3)))
+    x = codes(12, (4, 4, 4), seed=1)
+    y = (x == 2.0).sum(dim=-1, keepdim=True).double()
+    kernel = gpytorch.kernels.ScaleKernel(kernels.HeatKernel(4, ard_num_dims=3))
+    plain = SingleTaskGP(x, y, covar_module=kernel)
+    ours = HeatGP(x, y, space=space).fit()
+    between = x[:5] + 0.4 * torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64)
+    for gp in (plain, ours):
+        np.testing.assert_allclose(
+            gp.posterior(between).mean.detach(), gp.posterior(x[:5]).mean.detach()
+        )
 
 
 def test_one_hot_features_and_counts():
