@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optuna
@@ -55,6 +55,7 @@ _MODEL_SEARCHES = 3
 _RANDOM_SEARCHES = 20
 _RECORD_KEY = "heat_plugins"
 _MOST_OBJECTIVES = 4
+_ASKED_BY_AX = ("gen", "gen_single_trial", "current_generator_run_limit")
 
 
 class HeatSampler(BaseSampler):
@@ -227,6 +228,17 @@ class HeatSampler(BaseSampler):
         """Restore the settings and begin with nothing remembered."""
         vars(self).update(state)
         self._begin()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Tell whoever hands the sampler to Ax what Ax wants instead."""
+            if name in _ASKED_BY_AX:
+                raise TypeError(
+                    "HeatSampler is a sampler for Optuna; Ax wants a generation strategy: "
+                    "client.set_generation_strategy(heat_plugins.heat_generation_strategy())"
+                )
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @contextmanager
     def _alone_with(self, study: Study) -> Iterator[None]:

@@ -7,7 +7,7 @@ from ax.api.client import Client
 from ax.core.parameter import ChoiceParameter, ParameterType, RangeParameter
 from ax.exceptions.core import UnsupportedError, UserInputError
 
-from heat_plugins import Additive, Anchors, PermutationInvariant
+from heat_plugins import Additive, Anchors, HeatSampler, PermutationInvariant
 from heat_plugins.ax import heat_generation_strategy
 
 FLOAT, TEXT = ParameterType.FLOAT, ParameterType.STRING
@@ -139,6 +139,22 @@ def test_given_values_outside_the_space(
     client = client_of([choice("c"), choice("d"), number("x")])
     with pytest.raises(UserInputError, match=message):
         client.get_next_trials(1, fixed_parameters=given)
+
+
+def test_the_sampler_for_optuna(client_of: Any, choice: Any) -> None:
+    client = client_of([choice("c")])
+    client.set_generation_strategy(HeatSampler(seed=0))
+    with pytest.raises(TypeError, match=r"HeatSampler is a sampler for Optuna; .*strategy\(\)"):
+        client.get_next_trials(1)
+
+
+def test_a_range_that_has_no_length(client_of: Any, choice: Any, number: Any) -> None:
+    client = client_of([choice("c"), number("x", -1.7e308, 1.7e308)])
+    try:
+        ((_, params),) = client.get_next_trials(1).items()
+        assert abs(params["x"]) <= 1.7e308
+    except UserInputError as error:
+        assert "`x`" in str(error)
 
 
 def test_no_objective(choice: Any) -> None:
