@@ -17,9 +17,11 @@ A map of the package:
 Importing this package loads none of PyTorch, Optuna and Ax; names are resolved on first use.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from heat_plugins._extras import MissingExtra, is_installed
 from heat_plugins._version import __version__
 
 if TYPE_CHECKING:
@@ -64,10 +66,24 @@ _HOMES = {
 }
 
 
+# What the base installation does not have, by the package that it needs. They are not among
+# the public names where that is missing, so that ``from heat_plugins import *`` works.
+for _name, _package in {"HeatGP": "botorch", "heat_generation_strategy": "ax"}.items():
+    if not is_installed(_package):
+        __all__.remove(_name)
+
+
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except MissingExtra as error:
+        # Python drops the message of an AttributeError from an import of the name, and an
+        # ImportError is no answer to ``hasattr``; so each gets its own.
+        if sys._getframe(1).f_code.co_name == "_handle_fromlist":
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from error
 
 
 def __dir__() -> list[str]:

@@ -18,8 +18,13 @@ both directions are the same.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from heat_plugins._extras import require
+
+require("botorch", extra="ax")
 
 import botorch.fit
 import numpy as np
@@ -89,6 +94,7 @@ class HeatGP(SingleTaskGP):
             otherwise are believed.
         outcome_transform: As in BoTorch: ``Standardize(m=1)`` unless given, none if None. The
             priors are made for standardised values.
+        input_transform: As in BoTorch, but there is none: it would turn codes into other ones.
         memo: Where the last fit is kept, for models of ever more observations. It saves time
             and changes nothing else.
         slopes_of_codes: Whether the gradient in ordered codes is the mean difference to their
@@ -111,9 +117,15 @@ class HeatGP(SingleTaskGP):
         conditions: Conditions | None = None,
         deterministic: bool = False,
         outcome_transform: OutcomeTransform | Any | None = DEFAULT,
+        input_transform: None = None,
         memo: FitMemo | None = None,
         slopes_of_codes: bool = False,
     ) -> None:
+        if input_transform is not None:
+            raise ValueError(
+                "input_transform must be None: HeatGP takes points of its space as they are, "
+                f"codes and numbers in [0, 1], got {input_transform!r}"
+            )
         _check_observations(train_X, train_Y, train_Yvar, space, conditions)
         memo = FitMemo() if memo is None else memo
         builder = memo.builder_for(space, Model() if model is None else model, conditions)
@@ -196,6 +208,13 @@ class HeatGP(SingleTaskGP):
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:
         """Fit for ``botorch.fit.fit_gpytorch_mll``; options of its optimisers do not apply."""
+        ignored = sorted(name for name, value in kwargs.items() if value is not None)
+        if ignored:
+            warnings.warn(
+                f"HeatGP learns its hyperparameters by a fit of its own: {', '.join(ignored)} of "
+                "fit_gpytorch_mll have no effect",
+                stacklevel=3,
+            )
         self.fit()
         return mll.eval()
 

@@ -15,7 +15,7 @@ from botorch import fit_gpytorch_mll
 from botorch.acquisition.logei import qLogNoisyExpectedImprovement
 from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
 from botorch.models import ModelListGP
-from botorch.models.transforms import Standardize
+from botorch.models.transforms import Normalize, Standardize
 from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed
 from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
 from botorch.sampling import SobolQMCNormalSampler
@@ -306,6 +306,20 @@ def test_botorchs_fit_is_ours():
     models = ModelListGP(gp_of("mixed", "default"), gp_of("mixed", "additive"))
     fit_gpytorch_mll(SumMarginalLogLikelihood(models.likelihood, models))
     np.testing.assert_array_equal(models.models[0].hyperparameters.theta, expected.theta)
+
+
+def test_options_of_botorchs_fit_are_not_ignored_in_silence():
+    gp = gp_of("mixed", "default")
+    mll = ExactMarginalLogLikelihood(gp.likelihood, gp)
+    with pytest.warns(UserWarning, match="optimizer_kwargs of fit_gpytorch_mll have no effect"):
+        fit_gpytorch_mll(mll, optimizer_kwargs={"options": {"maxiter": 3}})
+    np.testing.assert_array_equal(gp.hyperparameters.theta, mixed_gp().hyperparameters.theta)
+
+
+def test_there_is_no_input_transform():
+    x, y = data(MIXED)
+    with pytest.raises(ValueError, match="input_transform must be None: .* got Normalize"):
+        HeatGP(x, y, space=MIXED, input_transform=Normalize(d=len(MIXED)))
 
 
 def test_deterministic_values_have_little_noise_unless_they_conflict():

@@ -36,3 +36,59 @@ def test_the_benchmarks_say_what_is_missing_without_tqdm() -> None:
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True)
     assert done.returncode != 0
     assert "pip install 'heat-plugins[benchmarks]'" in done.stderr
+
+
+BASE = """
+import sys
+for package in ("botorch", "ax"):
+    sys.modules[package] = None
+import heat_plugins
+"""
+
+
+def on_a_base_install(command: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that cannot import BoTorch and Ax."""
+    arguments = [sys.executable, "-W", "error", "-c", BASE + command]
+    return subprocess.run(arguments, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "from heat_plugins import *\nHeatSampler(seed=0); PermutationInvariant(['a', 'b'])",
+        "assert not hasattr(heat_plugins, 'HeatGP')",
+        "assert not hasattr(heat_plugins, 'heat_generation_strategy')",
+        "import inspect\nassert 'HeatSampler' in dict(inspect.getmembers(heat_plugins))",
+        "assert getattr(heat_plugins, 'HeatGP', None) is None",
+        "assert all(hasattr(heat_plugins, name) for name in dir(heat_plugins))",
+    ],
+)
+def test_a_base_install_has_all_names_but_those_of_extras(command: str) -> None:
+    done = on_a_base_install(command)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("from heat_plugins import HeatGP", "MissingExtra"),
+        ("from heat_plugins import heat_generation_strategy", "MissingExtra"),
+        ("from heat_plugins.botorch import HeatGP", "MissingExtra"),
+        ("import heat_plugins.ax", "MissingExtra"),
+        ("heat_plugins.HeatGP", "AttributeError"),
+    ],
+)
+def test_a_name_of_an_extra_says_how_to_install_it(command: str, error: str) -> None:
+    done = on_a_base_install(command)
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert last.partition(":")[0].endswith(error)
+    assert "pip install 'heat-plugins[ax]'" in last
+
+
+def test_everything_is_public_where_everything_is_installed() -> None:
+    pytest.importorskip("ax")
+    import heat_plugins
+
+    assert {"HeatGP", "heat_generation_strategy", "register_kernel"} <= set(heat_plugins.__all__)
+    assert all(hasattr(heat_plugins, name) for name in heat_plugins.__all__)
