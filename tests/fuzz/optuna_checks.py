@@ -1,0 +1,181 @@
+"""What must be true of every study, whatever happens in it."""
+
+from typing import Any
+
+from optuna.distributions import CategoricalDistribution
+from optuna_case import OptunaCase, foreign_trial
+from optuna_run import Event, Run, run
+from optuna_space import is_value_of, position_of
+from watch import MOST_SECONDS, same_number
+
+__all__ = ["check"]
+
+MOST_POINTS = 400  # of a space that is listed, to tell whether there are others left
+
+
+def check(case: OptunaCase) -> list[str]:
+    """Run the study of a case; return what is wrong with it."""
+    first = run(case)
+    wrong = [*_troubles(first), *_wrong_values(case, first), *_repeats(case, first)]
+    if not first.error and _can_be_repeated(case):
+        second = run(case, resume_always=_can_be_resumed(case))
+        wrong += _troubles(second) or _differences(first, second)
+    return wrong
+
+
+def _can_be_repeated(case: OptunaCase) -> bool:
+    # Threads come in any order, and Optuna gives them new seeds.
+    return case.n_jobs == 1
+
+
+def _can_be_resumed(case: OptunaCase) -> bool:
+    """Whether a new sampler must go on as the old one would have."""
+    # Another sampler has a state of its own. Tuples come back as lists from a storage, so a
+    # new sampler has to be told of them again.
+    choices = [
+        choice
+        for parameter in case.space.parameters
+        for _, distribution in parameter.stages
+        if isinstance(distribution, CategoricalDistribution)
+        for choice in distribution.choices
+    ]
+    has_containers = any(isinstance(choice, (tuple, list, dict)) for choice in choices)
+    return case.settings.independent is None and not has_containers
+
+
+def _troubles(result: Run) -> list[str]:
+    wrong = [f"exception: {result.error}"] if result.error else []
+    wrong += [f"warning: {text}" for text in sorted(set(result.report.warnings))]
+    if result.report.slowest > MOST_SECONDS:
+        wrong.append(f"slow: {result.report.slowest:.1f} s of CPU for one call of the sampler")
+    return wrong
+
+
+def _differences(first: Run, second: Run) -> list[str]:
+    for position, (left, right) in enumerate(zip(first.events, second.events, strict=False)):
+        if repr(left.params) != repr(right.params):
+            return [
+                f"difference: event {position} (trial {left.number}) was {left.params}, "
+                f"in the second run {right.params}"
+            ]
+    if len(first.events) != len(second.events):
+        return [f"difference: {len(first.events)} events, then {len(second.events)}"]
+    return []
+
+
+def _wrong_values(case: OptunaCase, result: Run) -> list[str]:
+    wrong = []
+    for event in result.events:
+        if not event.is_free:
+            continue
+        for name, value in event.params.items():
+            distribution = case.space.by_name(name).at(event.number)
+            if not is_value_of(distribution, value):
+                wrong.append(f"value: trial {event.number} got {name}={value!r} of {distribution}")
+    rule = case.settings.rule
+    if rule is not None and not case.space.is_conditional and case.space.is_static:
+        wrong += [
+            f"rule: trial {event.number} was given {event.params}, which is_feasible refuses"
+            for event in result.events
+            if event.is_free and event.is_suggested and not rule(event.params)
+        ]
+    return wrong
+
+
+# ------------------------------------------------------------------------------- repetitions
+
+
+def _repeats(case: OptunaCase, result: Run) -> list[str]:
+    """Return trials that repeat a point although there are others."""
+    if not case.space.is_static:
+        return []
+    known: list[Event] = []
+    wrong = []
+    unseen = _all_points(case)
+    for event in result.events:
+        twins = [other for other in known if _are_same(case, event, other)]
+        is_left = unseen is None or len(unseen) > 0
+        if twins and event.is_free and event.is_suggested and is_left:
+            wrong.append(
+                f"repeat: trial {event.number} is trial {twins[0].number} again, "
+                f"{event.params} ({len(known)} points were known, "
+                f"{'many' if unseen is None else len(unseen)} were not)"
+            )
+        if not twins:
+            known.append(event)
+        if unseen is not None:
+            unseen = [point for point in unseen if not _covers(case, event, point)]
+    if result.is_over and not case.settings.arguments.get("deterministic_objective"):
+        wrong.append("stop: the study ended early, though its objective is noisy")
+    if result.is_over and unseen != []:
+        wrong.append(f"stop: the study ended with {unseen} not tried")
+    return wrong if len(wrong) > _lessons(case) else []
+
+
+def _lessons(case: OptunaCase) -> int:
+    """Return how many repetitions it may cost to learn which parameters exist where.
+
+    Two points may differ only in a parameter that then turns out not to be asked for, as
+    where trials from elsewhere have more of them.
+    """
+    names = {parameter.name for parameter in case.space.parameters}
+    n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
+    n_lessons += case.behaviour.action == "raise early"
+    foreign = (foreign_trial(case, step.seed) for step in case.steps if step.kind == "add")
+    return n_lessons + 2 * sum(trial is not None and {*trial.params} != names for trial in foreign)
+
+
+def _all_points(case: OptunaCase) -> list[Event] | None:
+    """Return the points that differ and may be tried; None where they cannot be listed."""
+    points = case.space.points(MOST_POINTS)
+    if points is None:
+        return None
+    rule = case.settings.rule
+    different: list[Event] = []
+    for point in points:
+        event = Event(-1, point)
+        if rule is None or rule(point):
+            if not any(_are_same(case, event, other) for other in different):
+                different.append(event)
+    return different
+
+
+def _covers(case: OptunaCase, event: Event, point: Event) -> bool:
+    """Whether a trial was at a point, or failed before it had asked for all of its values."""
+    if event.params.keys() == point.params.keys():
+        return _are_same(case, event, point)
+    is_part = event.params.keys() <= point.params.keys() and event.number >= 0
+    return is_part and all(
+        _is_same_value(case, name, value, point.params[name])
+        for name, value in event.params.items()
+    )
+
+
+def _are_same(case: OptunaCase, left: Event, right: Event) -> bool:
+    if left.params.keys() != right.params.keys():
+        return False
+    first, second = _arranged(case, left.params), _arranged(case, right.params)
+    return all(_is_same_value(case, name, first[name], second[name]) for name in first)
+
+
+def _arranged(case: OptunaCase, params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters that can change places in a certain order of their values."""
+    params = dict(params)
+    for group in case.settings.groups:
+        names = [name for name in group if name in params]
+        values = sorted((params[name] for name in names), key=lambda v: (str(type(v)), repr(v)))
+        params |= dict(zip(names, values, strict=True))
+    return params
+
+
+def _is_same_value(case: OptunaCase, name: str, left: Any, right: Any) -> bool:
+    distribution = case.space.by_name(name).first
+    if isinstance(distribution, CategoricalDistribution):
+        return position_of(distribution, left) == position_of(distribution, right)
+    low, high = distribution.low, distribution.high  # type: ignore[attr-defined]
+    log = distribution.log  # type: ignore[attr-defined]
+    if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
+        return False
+    if isinstance(left, int) and isinstance(right, int):
+        return left == right
+    return same_number(left, right, low, high, log)

@@ -1,0 +1,198 @@
+"""Runs the study of a case and notes what its objective was given."""
+
+import os
+import shutil
+import tempfile
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import optuna
+from draw import Draw
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState
+from optuna_case import OptunaCase, Step, foreign_trial
+from optuna_objective import Trouble
+from sqlalchemy.event import listen
+from watch import Report, watched
+
+__all__ = ["Event", "Run", "run"]
+
+# Warnings that are not ours, each with its reason.
+ALLOWED = (
+    "ExperimentalWarning",  # of the journal storage and its backends
+    "`constraints_func` has been deprecated",  # Optuna's own words, which the sampler repeats
+    "is out of range for distribution",  # Optuna, of what the case enqueues
+    "Choices for a categorical distribution should be",  # Optuna, of tuples and objects
+    "The reported value is ignored because this `step`",
+    "could not be cast to float",  # Optuna, of what the objective returns
+    "is not acceptable",
+)
+
+
+@dataclass
+class Event:
+    """A point that a study came to know of, in the order in which it did.
+
+    Attributes:
+        number: Number of the trial; -1 for one that waits.
+        params: Its values, as the objective got them.
+        is_free: Whether all values were the sampler's to choose.
+        is_suggested: Whether they were chosen together, and not one by one.
+    """
+
+    number: int
+    params: dict[str, Any] = field(default_factory=dict)
+    is_free: bool = False
+    is_suggested: bool = False
+
+
+@dataclass
+class Run:
+    """What came of a run."""
+
+    report: Report
+    events: list[Event]
+    error: str = ""
+    is_over: bool = False  # stopped by the sampler
+    states: dict[str, int] = field(default_factory=dict)
+
+
+def run(case: OptunaCase, *, resume_always: bool = False) -> Run:
+    """Run the study of a case, if asked for with a new sampler after every step."""
+    with (
+        tempfile.TemporaryDirectory(prefix="heat-fuzz-") as folder,
+        mock.patch.object(os, "fsync", lambda _: None),  # nothing has to survive a crash
+        watched(["optuna"], ALLOWED, numpy_raises=case.numpy_raises) as report,
+    ):
+        result = Run(report, [])
+        try:
+            _Player(case, Path(folder), result).play(resume_always)
+        except Exception:
+            result.error = traceback.format_exc()
+    return result
+
+
+class _Player:
+    """Does the steps of a case one after the other."""
+
+    def __init__(self, case: OptunaCase, folder: Path, result: Run) -> None:
+        self.case = case
+        self.result = result
+        self.folder = folder
+        self.storage = _storage(case.storage, folder)
+        optuna.create_study(
+            study_name="fuzz", storage=self.storage, directions=case.behaviour.directions
+        )
+        self.resume()
+
+    def resume(self) -> None:
+        """Begin anew with what is stored."""
+        if not isinstance(self.storage, InMemoryStorage):
+            self.storage = _storage(self.case.storage, self.folder)
+        sampler = self.case.settings.make()
+        for name in ("before_trial", "sample_relative", "sample_independent", "after_trial"):
+            setattr(sampler, name, self.result.report.timed(getattr(sampler, name)))
+        self.study = optuna.load_study(study_name="fuzz", storage=self.storage, sampler=sampler)
+
+    def play(self, resume_always: bool) -> None:
+        for step in self.case.steps:
+            getattr(self, step.kind)(*([] if step.kind == "resume" else [step]))
+            if resume_always:
+                self.resume()
+        trials = self.study.get_trials(deepcopy=False)
+        for trial in trials:
+            name = trial.state.name
+            self.result.states[name] = self.result.states.get(name, 0) + 1
+        asked = {t.number for t in trials if "heat_plugins:asked" in t.system_attrs}
+        for event in self.result.events:
+            event.is_suggested = event.number in asked
+
+    def objective(self, trial: optuna.Trial) -> Any:
+        stored = self.study._storage.get_trial(trial._trial_id)
+        fixed = stored.system_attrs.get("fixed_params") or stored.params
+        event = Event(trial.number, is_free=not fixed)
+        self.result.events.append(event)
+        try:
+            return self.case.behaviour(trial, self.case.space, event.params.__setitem__)
+        except Trouble:
+            raise
+        except ValueError as error:
+            if self._is_refused_by_optuna(error):
+                raise Trouble("Optuna refuses") from error
+            raise
+
+    def _is_refused_by_optuna(self, error: ValueError) -> bool:
+        """Whether Optuna itself does not take a value, whichever sampler there is."""
+        frames = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+        if frames & {"set_trial_param", "_is_fixed_param"}:
+            return True
+        # Later than the storage it refuses choices and kinds that an objective changes.
+        has_changed = any(len(p.stages) > 1 for p in self.case.space.parameters)
+        return has_changed and "check_distribution_compatibility" in frames
+
+    def optimize(self, step: Step) -> None:
+        before = len(self.result.events)
+        self.study.optimize(
+            self.objective, n_trials=step.count, n_jobs=self.case.n_jobs, catch=(Trouble,)
+        )
+        self.result.is_over |= len(self.result.events) - before < step.count
+
+    def ask(self, step: Step) -> None:
+        draw = Draw(step.seed, "ask")
+        asked = []
+        for _ in range(step.count):
+            trial = self.study.ask()
+            try:
+                answer: dict[str, Any] = {"values": self.objective(trial)}
+            except Trouble:
+                answer = {"state": TrialState.FAIL}
+            except optuna.TrialPruned:
+                answer = {"state": TrialState.PRUNED}
+            asked.append((trial, answer))
+        draw.shuffle(asked)
+        for trial, answer in asked:
+            if draw.chance(0.9):  # or else it runs for ever
+                self.study.tell(trial, **answer, skip_if_finished=draw.chance(0.5))
+
+    def enqueue(self, step: Step) -> None:
+        params = dict(step.params)
+        self.study.enqueue_trial(params, skip_if_exists=step.seed % 2 == 0)
+        self.result.events.append(Event(-1, params))
+
+    def add(self, step: Step) -> None:
+        trial = foreign_trial(self.case, step.seed)
+        if trial is None:
+            return
+        self.study.add_trial(trial)
+        self.result.events.append(Event(-1, dict(trial.params)))
+
+
+def _storage(kind: str, folder: Path) -> BaseStorage:
+    if kind == "memory":
+        return InMemoryStorage()
+    if kind == "journal":
+        return JournalStorage(JournalFileBackend(str(folder / "study.log")))
+    path = folder / "study.db"
+    if not path.exists():
+        shutil.copy(_empty_database(), path)
+    database = RDBStorage(
+        f"sqlite:///{path}", skip_compatibility_check=True, skip_table_creation=True
+    )
+    database.engine.dispose()
+    listen(database.engine, "connect", lambda c, _: c.execute("PRAGMA synchronous = OFF"))
+    return database
+
+
+_databases: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def _empty_database() -> Path:
+    """Return a database with Optuna's tables; to make them takes a second."""
+    if not _databases:
+        _databases.append(tempfile.TemporaryDirectory(prefix="heat-fuzz-"))
+        RDBStorage(f"sqlite:///{_databases[0].name}/empty.db").engine.dispose()
+    return Path(_databases[0].name) / "empty.db"
