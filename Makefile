@@ -20,7 +20,7 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test test-compat lint format bench evidence results clean distclean
+.PHONY: help venv peers demo test test-compat fuzz lint format bench evidence results clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -48,6 +48,9 @@ test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTU
 	    $(BIN)/python -c "import optuna; assert optuna.__version__.startswith('$$version.')" && \
 	        $(BIN)/python -m pytest -n $(JOBS) tests/optuna $(ARGS) || failed="$$failed $$version"; \
 	done; test -z "$$failed" || { echo "failed with Optuna$$failed" >&2; exit 1; }
+
+fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 --seed 0 --jobs 2')
+	$(BIN)/python tests/fuzz $(ARGS)
 
 lint: $(FULL) ## check style, format and types
 	$(BIN)/ruff check .

@@ -39,7 +39,7 @@ class Outcome:
 def _shortened(wrong: str) -> str:
     """Return a traceback as its last line and the last places in our own code."""
     if "Traceback" not in wrong:
-        return f"  {wrong[:300]}"
+        return f"  {wrong[:300]}".replace("\n", " ")
     lines = wrong.strip().splitlines()
     ours = [line.strip() for line in lines if "/heat_plugins/" in line][-3:]
     return "\n".join(f"  {line}" for line in (f"exception: {lines[-1][:300]}", *ours))

@@ -61,7 +61,7 @@ def watched(
 
     Args:
         loggers: Names of loggers to listen to; what they print otherwise is not shown.
-        allowed: Texts of warnings that may come.
+        allowed: Parts of the class, the text or the file of warnings that may come.
         numpy_raises: Whether the program around makes NumPy's warnings errors.
     """
     report = Report()
@@ -80,9 +80,11 @@ def watched(
         for name, handlers in before.items():
             logging.getLogger(name).handlers = handlers
         for warning in caught:
-            text = f"{warning.category.__name__}: {warning.message}"
-            if not any(part in text for part in allowed):
-                report.warnings.append(f"{text} ({warning.filename}:{warning.lineno})")
+            classes = " ".join(kind.__name__ for kind in warning.category.__mro__)
+            place = f"{warning.filename}:{warning.lineno}"
+            text = f"{warning.category.__name__}: {warning.message} ({place})"
+            if not any(part in f"{classes} {text}" for part in allowed):
+                report.warnings.append(text)
 
 
 def same_number(left: float, right: float, low: float, high: float, log: bool = False) -> bool:
