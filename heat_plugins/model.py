@@ -74,9 +74,13 @@ class Model:
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
         set_field = object.__setattr__
+        if self.ard is not None and not isinstance(self.ard, bool):
+            raise TypeError(f"ard must be None, True or False, got {self.ard!r}")
+        _check_by_name("graphs", self.graphs, "graphs, such as {'size': 'path'}")
+        _check_by_name("order", self.order, "lists of choices, such as {'size': ['S', 'M']}")
         set_field(self, "structure", _as_structures(self.structure))
-        set_field(self, "graphs", {k: _storable_graph(k, g) for k, g in dict(self.graphs).items()})
-        set_field(self, "order", {name: tuple(o) for name, o in dict(self.order).items()})
+        set_field(self, "graphs", {k: _storable_graph(k, g) for k, g in self.graphs.items()})
+        set_field(self, "order", {name: _as_order(name, o) for name, o in self.order.items()})
         set_field(self, "quantitative", _as_scales(self.quantitative))
         if self.mixing not in get_args(Mixing):
             raise ValueError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
@@ -238,8 +242,24 @@ def _as_structures(structure: Any) -> tuple[Any, ...]:
     return items
 
 
+def _check_by_name(argument: str, given: Any, what: str) -> None:
+    """Refuse what is no mapping of parameter names."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise TypeError(f"{argument} must map names of parameters to {what}, got {given!r}")
+
+
+def _as_order(name: str, order: Any) -> tuple[Any, ...]:
+    # A set has no order, and the letters of a word are hardly meant.
+    order = order.tolist() if hasattr(order, "tolist") else order
+    if isinstance(order, str) or not isinstance(order, Sequence):
+        raise TypeError(f"order of {name!r} must be a list of choices, got {order!r}")
+    return tuple(order)
+
+
 def _as_scales(quantitative: Any) -> dict[str, Scale]:
-    if isinstance(quantitative, str):
+    is_some = isinstance(quantitative, Mapping | Sequence | set | frozenset)
+    is_list = is_some and not isinstance(quantitative, str)
+    if not is_list or not all(isinstance(name, str) for name in quantitative):
         raise ValueError(f"quantitative must be a list of names, got {quantitative!r}")
     if not isinstance(quantitative, Mapping):
         quantitative = dict.fromkeys(quantitative, "linear")

@@ -185,9 +185,18 @@ class Anchors:
     points: tuple[Mapping[str, Any], ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", tuple(dict(point) for point in self.points))
+        points = self.points
+        is_list = isinstance(points, Sequence) and not isinstance(points, str)
+        if not is_list or not all(isinstance(point, Mapping) for point in points):
+            raise TypeError(
+                "points of Anchors must be a list of mappings of names to values, such as "
+                f"[{{'x': 1}}], got {points!r}"
+            )
+        object.__setattr__(self, "points", tuple(dict(point) for point in points))
         if not self.points or not all(self.points):
-            raise ValueError(f"points must be mappings of names to values, got {self.points!r}")
+            raise ValueError(
+                f"points of Anchors must name at least 1 value each, got {self.points!r}"
+            )
 
     def __hash__(self) -> int:
         return hash(repr(self.points))

@@ -383,11 +383,57 @@ REFUSED = {
         lambda: Model(quantitative={"q": "exp"}),
         r"quantitative\['q'\] must be one of \('linear', 'log'\), got 'exp'",
     ),
+    "quantitative numbers": (
+        lambda: Model(quantitative=[1]),
+        r"quantitative must be a list of names, got \[1\]",
+    ),
+    "quantitative flag": (
+        lambda: Model(quantitative=True),
+        r"quantitative must be a list of names, got True",
+    ),
     "quantitative name": (
         lambda: Model(quantitative="q"),
         r"quantitative must be a list of names, got 'q'",
     ),
 }
+
+
+WRONG_TYPES = {
+    "order as a list": (
+        lambda: Model(order=["S", "M"]),
+        r"order must map names of parameters to lists of choices, such as .*, got \['S', 'M'\]",
+    ),
+    "order of numbers": (lambda: Model(order={1: ["S", "M"]}), r"order must map names of param"),
+    "order of letters": (
+        lambda: Model(order={"size": "SM"}),
+        r"order of 'size' must be a list of choices, got 'SM'",
+    ),
+    "order of a set": (
+        lambda: Model(order={"size": {"S"}}),
+        r"order of 'size' must be a list of choices, got \{'S'\}",
+    ),
+    "graphs as a word": (
+        lambda: Model(graphs="path"),
+        r"graphs must map names of parameters to graphs, such as .*, got 'path'",
+    ),
+    "graphs as a matrix": (
+        lambda: Model(graphs=np.eye(2)),
+        r"graphs must map names of parameters to graphs",
+    ),
+    "ard as a word": (lambda: Model(ard="no"), r"ard must be None, True or False, got 'no'"),
+    "ard as a number": (lambda: Model(ard=0.5), r"ard must be None, True or False, got 0.5"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG_TYPES.values(), ids=WRONG_TYPES)
+def test_what_is_of_another_type_is_refused_by_its_argument(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_an_order_may_be_an_array():
+    model = Model(order={"size": np.array([8, 64])})
+    assert Model.from_json(model.to_json()) == Model(order={"size": [8, 64]})
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED)

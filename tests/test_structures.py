@@ -215,8 +215,16 @@ REFUSED = {
         )
         for value in (-1, 1.5, None, True, "0")
     },
-    "no anchors": (lambda: Anchors(()), ValueError, r"points must be mappings .* got \(\)"),
-    "empty anchor": (lambda: Anchors(({},)), ValueError, r"points must be mappings"),
+    "no anchors": (lambda: Anchors(()), ValueError, r"points of Anchors must name .* got \(\)"),
+    "empty anchor": (lambda: Anchors(({},)), ValueError, r"points of Anchors must name at least"),
+    **{
+        f"anchors {value!r}": (
+            lambda value=value: Anchors(value),
+            TypeError,
+            r"points of Anchors must be a list of mappings of names to values, such as .*, got ",
+        )
+        for value in ({"x": 1}, "x", [["x", 1]], [None], None)
+    },
     "unknown type": (
         lambda: structure_from_dict({"type": "Convex"}),
         ValueError,

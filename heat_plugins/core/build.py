@@ -106,6 +106,7 @@ class Builder:
         ]
         for invariance, columns in self._groups:
             self._check_group(invariance, columns)
+        self._check_anchors()
         grouped = [column for _, columns in self._groups for column in columns]
         every = np.arange(len(space))
         self._single = every[~np.isin(every, grouped)]
@@ -203,6 +204,22 @@ class Builder:
                 f"method {invariance.method!r} needs unordered choices, which not all of "
                 f"{names} have; use the method 'sort'"
             )
+
+    def _check_anchors(self) -> None:
+        for name, value in (item for point in self.model.anchors for item in point.items()):
+            if name not in self.space.column:
+                continue
+            column = self.space.column[name]
+            parameter = self.space.parameters[column]
+            if not self.space.is_discrete[column]:
+                raise ValueError(
+                    f"points of Anchors must name parameters with listed choices, {name!r} is "
+                    f"{parameter!r}"
+                )
+            try:
+                parameter.encode(value)
+            except ValueError as error:
+                raise ValueError(f"points of Anchors must hold possible values: {error}") from None
 
     # ----------------------------------------------------------------------- symmetry
 
@@ -436,8 +453,6 @@ class Builder:
             row = np.full(len(self.space), np.nan)
             for name, value in point.items():
                 column = self.space.column.get(name, -1)
-                if column >= 0 and not self.space.is_discrete[column]:
-                    raise ValueError(f"anchors need listed choices, {name!r} has none")
                 if column in columns:
                     row[column] = self.space.parameters[column].encode(value)
             if not np.all(np.isnan(row)):

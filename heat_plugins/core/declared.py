@@ -25,7 +25,10 @@ def kind_of(parameter: Any) -> Any:
 
 def positions_of(parameter: ListedValues, order: Sequence[Any]) -> Indices:
     """Return the codes of choices in their order."""
-    positions = [int(parameter.encode(choice)) for choice in order]
+    try:
+        positions = [int(parameter.encode(choice)) for choice in order]
+    except ValueError:  # a choice that the parameter does not have
+        positions = []
     if sorted(positions) != list(range(len(parameter.choices))):
         raise ValueError(
             f"order of {parameter.name!r} must hold each of {parameter.choices!r} once, "

@@ -26,6 +26,7 @@ class FeasiblePoints:
         space: The parameters that vary.
         fixed: Values of the parameters that do not.
         on_missing: Called with the name that the function missed.
+        on_error: Called with any other exception that the function raises.
     """
 
     def __init__(
@@ -34,11 +35,13 @@ class FeasiblePoints:
         space: Space,
         fixed: Mapping[str, Any],
         on_missing: Callable[[str], None],
+        on_error: Callable[[Exception], None],
     ) -> None:
         self._is_feasible = is_feasible
         self._space = space
         self._fixed = dict(fixed)
         self._on_missing = on_missing
+        self._on_error = on_error
         self._known: dict[bytes, bool] = {}
         self._errors = np.geterr()  # as the user's program has them
 
@@ -58,6 +61,7 @@ class FeasiblePoints:
                 self._known[key] = True
             except Exception as error:
                 error.add_note(f"raised by `is_feasible` of `HeatSampler` for {params!r}")
+                self._on_error(error)
                 raise
         return self._known[key]
 

@@ -81,8 +81,8 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
         self._seed = 0 if seed is None else int(seed)
         self._model = Model(
             structure=structure,
-            graphs=graphs or {},
-            order=order or {},
+            graphs={} if graphs is None else graphs,
+            order={} if order is None else order,
             quantitative=quantitative,
         )
 

@@ -23,6 +23,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from heat_plugins.core.build import Builder
 from heat_plugins.core.forks import renew_in_children
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
@@ -31,6 +32,7 @@ from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Mixing, Model, Scale, Structures
+from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, is_refused
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
@@ -38,6 +40,7 @@ from heat_plugins.optuna.distributions import (
     is_container,
     is_same_when_stored,
     random_line,
+    space_of,
 )
 from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
@@ -145,24 +148,21 @@ class HeatSampler(BaseSampler):
         quantitative: Mapping[str, Scale] | Sequence[str] = (),
         mixing: Mixing = "product",
     ) -> None:
-        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
-        if not isinstance(n_startup_trials, (int, np.integer)) or n_startup_trials < 0:
-            raise ValueError(
-                f"n_startup_trials must be a non-negative integer, got {n_startup_trials!r}"
-            )
-        if pending_timeout is not None:
-            is_number = isinstance(pending_timeout, (int, float)) and pending_timeout is not True
-            if not is_number or not pending_timeout > 0:
-                raise ValueError(
-                    f"pending_timeout must be None or seconds > 0, got {pending_timeout!r}"
-                )
-        for name, function in (
-            ("constraints_func", constraints_func),
-            ("is_feasible", is_feasible),
-        ):
-            if function is not None and not callable(function):
-                raise TypeError(f"{name} must be None or a function, got {function!r}")
+        check_arguments(
+            {
+                "seed": seed,
+                "n_startup_trials": n_startup_trials,
+                "deterministic_objective": deterministic_objective,
+                "independent_sampler": independent_sampler,
+                "warn_independent_sampling": warn_independent_sampling,
+                "constraints_func": constraints_func,
+                "is_feasible": is_feasible,
+                "consider_pruned_trials": consider_pruned_trials,
+                "pending_timeout": pending_timeout,
+                "record": record,
+                "trust_region": trust_region,
+            }
+        )
         if constraints_func is not None and hasattr(optuna.trial.Trial, "set_constraint"):
             warnings.warn(
                 "`constraints_func` has been deprecated in v5.0.0 of Optuna. Use "
@@ -173,14 +173,14 @@ class HeatSampler(BaseSampler):
         self._seed = _fresh_seed() if seed is None else int(seed)
         self._settings = Settings(
             n_startup_trials=int(n_startup_trials),
-            deterministic=deterministic_objective,
+            deterministic=bool(deterministic_objective),
             trust_region=TrustRegionRules() if trust_region else None,
             model=Model(
                 kernel=kernel,
                 ard=ard,
                 structure=structure,
-                graphs=graphs or {},
-                order=order or {},
+                graphs={} if graphs is None else graphs,
+                order={} if order is None else order,
                 quantitative=quantitative,
                 mixing=mixing,
             ),
@@ -210,6 +210,8 @@ class HeatSampler(BaseSampler):
         self._allowed: FeasiblePoints | None = None
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
+        self._checked: dict[str, BaseDistribution | None] = {}  # parameters that settings name
+        self._mistake: Exception | None = None  # in the settings, found inside an objective
         self._notices.forget_study()
 
     def after_fork(self) -> None:
@@ -221,7 +223,8 @@ class HeatSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
-        forgotten = ("_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked")
+        forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked"}
+        forgotten |= {"_checked", "_mistake"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -375,10 +378,11 @@ class HeatSampler(BaseSampler):
             except NothingAllowed:
                 if held:  # whoever enqueues a value wants it, whatever else was said
                     return suggest(reader.space, history, settings, rng, held, self._memo)
-        raise ValueError(
+        self._mistake = ValueError(
             "`is_feasible` must allow at least one point of the search space, but none was found "
             f"among the values of {sorted(reader.search_space)}"
         )
+        raise self._mistake
 
     def _claim(
         self,
@@ -433,7 +437,11 @@ class HeatSampler(BaseSampler):
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
-            self._reader = StudyReader(search_space, self._settings.model, self._rules)
+            try:
+                self._reader = StudyReader(search_space, self._settings.model, self._rules)
+            except ValueError as error:
+                self._mistake = error
+                raise
             self._memo = FitMemo()
             self._allowed = None
             if self._is_feasible is not None:
@@ -442,9 +450,29 @@ class HeatSampler(BaseSampler):
                     self._reader.space,
                     self._union.fixed_values(),
                     self._notices.missing_in_rule,
+                    self._remember_mistake,
                 )
                 self._reader.obey(self._allowed)
         return self._reader
+
+    def _remember_mistake(self, error: Exception) -> None:
+        self._mistake = error
+
+    def _raise_mistake(self, trial: FrozenTrial) -> None:
+        """Raise what is wrong with the settings, as soon as a trial has shown its parameters.
+
+        Here, after the objective, ``catch`` of ``optimize`` does not take it for a failure of
+        the objective, one trial after the other.
+        """
+        mistake, self._mistake = self._mistake, None
+        if mistake is not None:
+            raise mistake
+        model = self._settings.model
+        named = {name: trial.distributions.get(name) for name in model.named}
+        if named != self._checked:
+            found = {n: self._as_given(n, d) for n, d in named.items() if d is not None}
+            Builder(space_of({n: d for n, d in found.items() if d is not None}), model)
+            self._checked = named
 
     def _rng(self, trial: FrozenTrial, purpose: str = "") -> np.random.Generator:
         """Derive randomness from the seed and the trial, so that no state has to be kept."""
@@ -514,11 +542,17 @@ class HeatSampler(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """Note constraints, forget the pending point, stop when nothing is left to try."""
+        """Note constraints, forget the pending point, stop when nothing is left to try.
+
+        Raises:
+            ValueError: If the settings do not fit the parameters that the trial has.
+        """
+        _check_objectives(study)
         if self._constraints_func is not None:
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
         with self._alone_with(study):
             self._asked.pop(trial._trial_id, None)
+            self._raise_mistake(trial)
             if self._settings.deterministic and self._reader is not None:
                 trials = study.get_trials(deepcopy=False)
                 if self._reader.is_exhausted(trials, self._asked, ended=trial):

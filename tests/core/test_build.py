@@ -59,7 +59,7 @@ REFUSED = {
     ),
     "order has something else": (
         {"order": {"c": ["s", "m", "xl"]}},
-        r"value of 'c' must be one of .*, got 'xl'",
+        r"order of 'c' must hold each of .* once, got .*'xl'",
     ),
     "quantities that are no numbers": (
         {"quantitative": ["c"]},
@@ -114,11 +114,11 @@ REFUSED = {
     ),
     "anchor at a number": (
         {"structure": Anchors(({"f": 0.5},))},
-        r"anchors need listed choices, 'f' has none",
+        r"points of Anchors must name parameters with listed choices, 'f' is Float",
     ),
     "anchor at no choice": (
         {"structure": Anchors(({"c": "xl"},))},
-        r"value of 'c' must be one of .*, got 'xl'",
+        r"points of Anchors .* value of 'c' must be one of .*, got 'xl'",
     ),
 }
 

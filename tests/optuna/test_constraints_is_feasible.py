@@ -121,6 +121,21 @@ def test_nothing_feasible_is_said_with_the_name_of_the_argument() -> None:
     assert len(study.trials) == 2  # the first was drawn before anything was known
 
 
+@pytest.mark.parametrize(
+    ("is_feasible", "error"),
+    [(lambda p: False, ValueError), (lambda p: p["k"] < "text", TypeError)],
+    ids=["nothing is feasible", "the function fails"],
+)
+def test_a_wrong_function_ends_the_study_whatever_is_caught(
+    is_feasible: Callable[[Params], bool], error: type[Exception]
+) -> None:
+    study = optuna.create_study(sampler=HeatSampler(is_feasible=is_feasible))
+    with pytest.raises(error):
+        study.optimize(whole, n_trials=8, catch=(Exception,))
+    states = [trial.state for trial in study.trials]
+    assert states == [TrialState.COMPLETE, TrialState.FAIL]
+
+
 @pytest.mark.parametrize("n_startup_trials", [0, 10])
 def test_what_the_function_raises_carries_a_note(n_startup_trials: int) -> None:
     def is_feasible(params: Params) -> bool:

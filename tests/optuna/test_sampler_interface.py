@@ -46,6 +46,31 @@ def test_what_should_be_a_function_must_be_callable(name: str) -> None:
         HeatSampler(**{name: 1})  # type: ignore[arg-type]
 
 
+FLAGS = ["deterministic_objective", "trust_region", "record", "consider_pruned_trials"]
+FLAGS += ["warn_independent_sampling"]
+
+
+@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("value", ["no", 0.5, 1, None])
+def test_what_is_neither_true_nor_false_is_no_flag(name: str, value: Any) -> None:
+    with pytest.raises(TypeError) as error:
+        HeatSampler(**{name: value})
+    assert str(error.value) == f"{name} must be True or False, got {value!r}"
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_a_flag_may_come_from_numpy(name: str) -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=0, **{name: np.bool_(True)}))
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=2)
+    assert len(study.trials) == 2
+
+
+@pytest.mark.parametrize("value", [optuna.samplers.RandomSampler, "random"])
+def test_an_independent_sampler_must_be_one(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"independent_sampler must be None or a sampler of Opt"):
+        HeatSampler(independent_sampler=value)
+
+
 def test_arguments_are_keyword_only() -> None:
     with pytest.raises(TypeError, match="positional argument"):
         HeatSampler(0)  # type: ignore[misc]
@@ -62,6 +87,15 @@ def test_more_than_four_objectives_are_refused() -> None:
     study = optuna.create_study(directions=["minimize"] * 5, sampler=HeatSampler())
     with pytest.raises(ValueError, match="takes at most 4 objectives, the study has 5"):
         study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+
+
+def test_more_than_four_objectives_end_a_study_whatever_is_caught() -> None:
+    study = optuna.create_study(directions=["minimize"] * 5, sampler=HeatSampler())
+    with pytest.raises(ValueError, match="takes at most 4 objectives, the study has 5"):
+        study.optimize(
+            lambda trial: [trial.suggest_float("x", 0.0, 1.0)] * 5, 5, catch=(Exception,)
+        )
+    assert [trial.state.name for trial in study.trials] == ["FAIL"]
 
 
 def modules_after(code: str) -> set[str]:

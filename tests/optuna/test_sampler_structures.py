@@ -13,6 +13,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.genetic import SearchBudget
@@ -420,6 +421,10 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
         {"order": {"size": ["s", "m"]}},
         r"order of 'size' must hold each of \('s', 'm', 'l'\) once, got \('s', 'm'\)",
     ),
+    "order with another choice": (
+        {"order": {"size": ["s", "m", "l", "xl"]}},
+        r"order of 'size' must hold each of \('s', 'm', 'l'\) once, got \('s', 'm', 'l', 'xl'\)",
+    ),
     "words for quantities": (
         {"quantitative": ["size"]},
         r"quantitative parameter 'size' must be numbers",
@@ -433,17 +438,43 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
         {"structure": PermutationInvariant(["rate", "steps"])},
         r"same choices or range: 'rate' has",
     ),
-    "anchors": ({"structure": Anchors(({"size": "xl"},))}, r"value of 'size' must be one of"),
+    "anchors": (
+        {"structure": Anchors(({"size": "xl"},))},
+        r"points of Anchors must hold possible values: value of 'size' must be one of .* got 'xl'",
+    ),
+    "anchors of numbers": (
+        {"structure": Anchors(({"rate": 0.5},))},
+        r"points of Anchors must name parameters with listed choices, 'rate' is Float",
+    ),
 }
 
 
+@pytest.mark.parametrize("catch", [(), (Exception,)], ids=["", "whatever is caught"])
 @pytest.mark.parametrize(("arguments", "message"), UNFIT.values(), ids=UNFIT)
-def test_what_does_not_fit_the_parameters_is_refused_by_name(
-    arguments: dict[str, Any], message: str
+def test_what_does_not_fit_the_parameters_is_refused_with_the_first_trial(
+    arguments: dict[str, Any], message: str, catch: tuple[type[Exception], ...]
 ) -> None:
     study = optuna.create_study(sampler=sampler_of(arguments))
     with pytest.raises(ValueError, match=message):
-        study.optimize(mixed_objective, n_trials=8)
+        study.optimize(mixed_objective, n_trials=8, catch=catch)
+    # Its value is not lost, and is enough to go on with once the settings are right.
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE]
+    study.sampler = sampler_of({})
+    study.optimize(mixed_objective, n_trials=4)
+    assert len(study.trials) == 5
+
+
+@pytest.mark.parametrize(("arguments", "message"), UNFIT.values(), ids=UNFIT)
+def test_what_does_not_fit_a_stored_study_costs_one_trial(
+    arguments: dict[str, Any], message: str
+) -> None:
+    study = optuna.create_study(sampler=sampler_of({}))
+    study.optimize(mixed_objective, n_trials=5)
+    study.sampler = sampler_of(arguments)
+    with pytest.raises(ValueError, match=message):
+        study.optimize(mixed_objective, n_trials=8, catch=(Exception,))
+    assert len(study.trials) == 6
+    assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
 
 
 def test_names_that_never_come_are_warned_of_once_and_do_not_matter(

@@ -2,7 +2,9 @@
 
 import math
 import pickle
+import shutil
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import optuna
@@ -13,7 +15,9 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.storages import BaseStorage
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.storages import BaseStorage, JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
@@ -202,6 +206,37 @@ def test_a_new_sampler_learns_how_tuples_were_given(storage: BaseStorage | None)
         study.tell(trial, float(x[0] + trial.suggest_int("y", 0, 2)))
     assert len(study.trials) == 9
     assert study.sampler.infer_relative_search_space(study, study.trials[-1]).keys() == {"x", "y"}
+
+
+@tuples_are_intended
+@pytest.mark.filterwarnings("ignore:.*is experimental:optuna.exceptions.ExperimentalWarning")
+@pytest.mark.parametrize("kind", ["sqlite", "journal"])
+def test_tuples_after_resuming_are_as_the_guide_says(
+    kind: str, tmp_path: Path, empty_database: Path
+) -> None:
+    """A journal gives them back; Optuna's databases refuse them, whichever sampler there is."""
+    database = shutil.copy(empty_database, tmp_path)
+
+    def go_on(sampler: BaseSampler) -> optuna.Study:
+        storage: Any = f"sqlite:///{database}"
+        if kind == "journal":
+            storage = JournalStorage(JournalFileBackend(str(tmp_path / "study.log")))
+        study = optuna.create_study(
+            study_name="tuples", storage=storage, sampler=sampler, load_if_exists=True
+        )
+        study.optimize(
+            lambda trial: sum(trial.suggest_categorical("x", ((1, 2), (3, 4)))),  # type: ignore
+            n_trials=2,
+        )
+        return study
+
+    assert len(go_on(HeatSampler(seed=0)).trials) == 2
+    if kind == "journal":
+        assert len(go_on(HeatSampler(seed=0)).trials) == 4
+        return
+    for sampler in (HeatSampler(seed=0), RandomSampler(seed=0)):
+        with pytest.raises(ValueError, match="does not support dynamic value space"):
+            go_on(sampler)
 
 
 def test_a_choice_listed_twice_counts_once() -> None:
