@@ -210,7 +210,8 @@ class HeatSampler(BaseSampler):
         self._allowed: FeasiblePoints | None = None
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
-        self._checked: dict[str, BaseDistribution | None] = {}  # parameters that settings name
+        # What settings name, as the last trial of this process had it; None before the first.
+        self._own: dict[str, BaseDistribution | None] | None = None
         self._mistake: Exception | None = None  # in the settings, found inside an objective
         self._notices.forget_study()
 
@@ -224,7 +225,7 @@ class HeatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked"}
-        forgotten |= {"_checked", "_mistake"}
+        forgotten |= {"_own", "_mistake"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -279,11 +280,13 @@ class HeatSampler(BaseSampler):
         """Return a distribution as the objective has it; None where that is not known.
 
         Tuples come back from a storage as lists, which Optuna then refuses as other choices. And
-        trials that were added may have had the parameter in another form.
+        trials that were added may have had the parameter in another form, or in another range
+        to which settings do not apply.
         """
         given = self._given.get(name)
         if name in self._union.ambiguous:
             return given
+        distribution = (self._own or {}).get(name) or distribution
         if not isinstance(distribution, CategoricalDistribution):
             return distribution
         if given is not None and is_same_when_stored(given, distribution):
@@ -300,7 +303,13 @@ class HeatSampler(BaseSampler):
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             began = time.perf_counter()
-            reader = self._reader_for(search_space)
+            try:
+                reader = self._reader_for(search_space)
+            except ValueError as error:
+                if self._own is None:
+                    return {}  # perhaps it is trials from elsewhere that the settings do not fit
+                self._mistake = error
+                raise
             held = reader.held(trial)
             trials = study.get_trials(deepcopy=False)
             history = reader.read(trials, study.directions, trial, self._asked)
@@ -437,11 +446,7 @@ class HeatSampler(BaseSampler):
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
-            try:
-                self._reader = StudyReader(search_space, self._settings.model, self._rules)
-            except ValueError as error:
-                self._mistake = error
-                raise
+            self._reader = StudyReader(search_space, self._settings.model, self._rules)
             self._memo = FitMemo()
             self._allowed = None
             if self._is_feasible is not None:
@@ -469,10 +474,10 @@ class HeatSampler(BaseSampler):
             raise mistake
         model = self._settings.model
         named = {name: trial.distributions.get(name) for name in model.named}
-        if named != self._checked:
+        if named != self._own:
+            self._own = named
             found = {n: self._as_given(n, d) for n, d in named.items() if d is not None}
             Builder(space_of({n: d for n, d in found.items() if d is not None}), model)
-            self._checked = named
 
     def _rng(self, trial: FrozenTrial, purpose: str = "") -> np.random.Generator:
         """Derive randomness from the seed and the trial, so that no state has to be kept."""

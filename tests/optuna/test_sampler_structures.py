@@ -13,7 +13,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
-from optuna.trial import TrialState
+from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.genetic import SearchBudget
@@ -473,8 +473,34 @@ def test_what_does_not_fit_a_stored_study_costs_one_trial(
     study.sampler = sampler_of(arguments)
     with pytest.raises(ValueError, match=message):
         study.optimize(mixed_objective, n_trials=8, catch=(Exception,))
-    assert len(study.trials) == 6
-    assert not any(trial.state == TrialState.RUNNING for trial in study.trials)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 6
+
+
+def two_rates(trial: optuna.Trial) -> float:
+    return sum(trial.suggest_float(name, 0.0, 1.0) for name in ("first", "second"))
+
+
+@pytest.mark.parametrize("is_resumed", [False, True], ids=["", "resumed"])
+def test_trials_from_elsewhere_are_no_reason_to_refuse_settings(is_resumed: bool) -> None:
+    """In the latest trial the two cannot change places; in those of the objective they can."""
+    arguments = {"structure": PermutationInvariant(["first", "second"], method="sort")}
+    study = optuna.create_study(sampler=sampler_of(arguments))
+    study.optimize(two_rates, n_trials=6)
+    study.add_trial(
+        create_trial(
+            params={"first": 50.0, "second": 0.5},
+            distributions={
+                "first": FloatDistribution(0.0, 100.0),
+                "second": FloatDistribution(0.0, 1.0),
+            },
+            value=50.5,
+        )
+    )
+    if is_resumed:
+        study.sampler = sampler_of(arguments)
+    study.optimize(two_rates, n_trials=4)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 11
+    assert study.best_value < 0.5
 
 
 def test_names_that_never_come_are_warned_of_once_and_do_not_matter(
