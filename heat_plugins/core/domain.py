@@ -122,6 +122,10 @@ class Domain:
             values = np.where(np.isnan(self.centre), values, self.centre)
         return self.conditions.fill(self.hold(points), self.hold(values))
 
+    def decides_existence(self, columns: NDArray[np.int64]) -> bool:
+        """Whether other parameters exist or not because of the values of some columns (c,)."""
+        return self.conditions is not None and bool(self.conditions.is_branching[columns].any())
+
     def hold(self, points: Array) -> Array:
         """Set the held columns of points (n, d)."""
         if not self.held:

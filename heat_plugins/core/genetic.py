@@ -116,13 +116,13 @@ def maximise(
     top = _best_different(population, fitness, domain, budget.ascents)
     points, values = population[top], fitness[top]
     if len(domain.free_continuous):
-        points, values = _climb(function, score, domain, points, values)
+        points, values = _climb(function, score, domain, points, values, rng)
     for i in range(len(points)):
         points[i], values[i] = _ascend(
             function, sweep, avoid, points[i], values[i], budget.ascent_steps, rng
         )
     if len(domain.free_continuous):
-        points, values = _climb(function, score, domain, points, values)
+        points, values = _climb(function, score, domain, points, values, rng)
     return _ranked(np.concatenate([points, population]), np.concatenate([values, fitness]), avoid)
 
 
@@ -254,6 +254,7 @@ def _climb(
     domain: Domain,
     points: Array,
     values: Array,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Move the continuous columns of each point along the gradient, inside the box."""
     points, values = points.copy(), values.copy()
@@ -273,6 +274,9 @@ def _climb(
         moved = points[i].copy()
         moved[columns] = _descend(minus, domain, points[i], columns)
         moved = domain.keep_limits(moved, points[i])
+        if domain.decides_existence(columns):
+            # Before it is compared with old points: what is elsewhere may lack parameters.
+            moved = domain.settle(moved[None], rng)[0]
         value = score(moved[None])[0]
         if value > values[i]:
             points[i], values[i] = moved, value

@@ -251,6 +251,24 @@ def test_a_deterministic_study_with_conditional_parameters_does_not_stop() -> No
     assert {trial.params["branch"] for trial in study.trials} == {"left", "right"}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bound_beyond_which_a_parameter_is_missing_is_not_repeated(
+    seed: int, points: Points
+) -> None:
+    """The best value is on a bound of ``x``, and a climb to it leaves ``y`` behind."""
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        y = trial.suggest_int("y", -7, 7) if x <= 0.6 else 0
+        return abs(y) / 20 - x
+
+    sampler = HeatSampler(seed=seed, n_startup_trials=4, deterministic_objective=True)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=20)
+    assert len(set(points(study))) == 20
+    assert study.best_value == -1.0
+
+
 def test_conditional_parameters_of_a_finite_branch_do_not_repeat(points: Points) -> None:
     """The common parameter alone is soon exhausted; the independent ones must differ then."""
     study = optuna.create_study(sampler=HeatSampler(seed=0, warn_independent_sampling=False))
