@@ -3,6 +3,7 @@
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
+from optuna.trial import FrozenTrial
 from optuna_case import OptunaCase, foreign_trial
 from optuna_run import Event, Run, run
 from optuna_space import is_value_of, position_of
@@ -40,7 +41,14 @@ def _can_be_resumed(case: OptunaCase) -> bool:
         for choice in distribution.choices
     ]
     has_containers = any(isinstance(choice, (tuple, list, dict)) for choice in choices)
-    return case.settings.independent is None and not has_containers
+    # And what the objective asks for it cannot know before, where trials contradict each other.
+    names = {parameter.name: parameter.first for parameter in case.space.parameters}
+    are_other = any(
+        names.get(name, distribution) != distribution
+        for trial in _foreign_trials(case)
+        for name, distribution in trial.distributions.items()
+    )
+    return case.settings.independent is None and not has_containers and not are_other
 
 
 def _troubles(result: Run) -> list[str]:
@@ -121,8 +129,12 @@ def _lessons(case: OptunaCase) -> int:
     names = {parameter.name for parameter in case.space.parameters}
     n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
     n_lessons += case.behaviour.action == "raise early"
-    foreign = (foreign_trial(case, step.seed) for step in case.steps if step.kind == "add")
-    return n_lessons + 2 * sum(trial is not None and {*trial.params} != names for trial in foreign)
+    return n_lessons + 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
+
+
+def _foreign_trials(case: OptunaCase) -> list[FrozenTrial]:
+    made = (foreign_trial(case, step.seed) for step in case.steps if step.kind == "add")
+    return [trial for trial in made if trial is not None]
 
 
 def _all_points(case: OptunaCase) -> list[Event] | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import optuna
 from draw import Draw, share_of
-from optuna.distributions import CategoricalDistribution
+from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna_objective import Behaviour, constraints_func
 from optuna_space import Parameter, Space
 
@@ -87,11 +87,20 @@ def random_settings(draw: Draw, space: Space, behaviour: Behaviour) -> SamplerSe
         more, groups = _model(draw, space)
         arguments |= more
     independent = None
-    if draw.chance(0.1):
+    # Optuna's own samplers cannot draw from a range that no float can measure.
+    if draw.chance(0.1) and not any(_is_boundless(p) for p in space.parameters):
         seed = draw.randrange(2**32)
         kind = draw.one_of(optuna.samplers.RandomSampler, optuna.samplers.TPESampler)
         independent = lambda: kind(seed=seed)  # noqa: E731
     return SamplerSettings(arguments, independent, groups, _rule(draw, space))
+
+
+def _is_boundless(parameter: Parameter) -> bool:
+    return any(
+        isinstance(distribution, FloatDistribution)
+        and math.isinf(distribution.high - distribution.low)
+        for _, distribution in parameter.stages
+    )
 
 
 def _rule(draw: Draw, space: Space) -> Rule | None:
