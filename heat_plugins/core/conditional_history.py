@@ -74,9 +74,10 @@ def points_up_to(space: Space, conditions: Conditions, limit: int) -> Array | No
     """
     points = np.full((1, len(space)), np.nan)
     for column in conditions.order.tolist():
-        n_levels = space.parameters[column].n_levels
         active = conditions.active(points)[:, column]
-        if (np.sum(~active) + np.sum(active) * n_levels) > limit:
+        if not active.any():  # a continuous one has no levels, but does no harm either
+            continue
+        if np.sum(~active) + np.sum(active) * space.parameters[column].n_levels > limit:
             return None
         levels = space.parameters[column].levels()
         varied = np.repeat(points[active], len(levels), axis=0)

@@ -75,3 +75,11 @@ def test_every_point_of_a_conditional_space_is_listed_once():
 def test_points_of_a_continuous_parameter_cannot_be_listed():
     conditions = conditions_of(SPACE, {"penalty": ("model", ["svm"])})
     assert points_up_to(SPACE, conditions, 10**9) is None
+
+
+def test_a_continuous_parameter_that_never_exists_does_not_count():
+    space = Space((Categorical("model", "ab"), Float("penalty", 0, 1)))
+    conditions = conditions_from(space, np.array([[0.0, NAN], [1.0, NAN]]), np.empty((0, 2)))
+    found = points_up_to(space, conditions, 10)
+    np.testing.assert_array_equal(found[:, 0], [0.0, 1.0])
+    assert np.isnan(found[:, 1]).all()
