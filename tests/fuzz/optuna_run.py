@@ -167,7 +167,12 @@ class _Player:
         trial = foreign_trial(self.case, step.seed)
         if trial is None:
             return
-        self.study.add_trial(trial)
+        try:
+            self.study.add_trial(trial)
+        except ValueError:
+            if self.case.storage != "sqlite":
+                raise
+            return  # databases themselves refuse other kinds and choices of a parameter
         self.result.events.append(Event(-1, dict(trial.params)))
 
 
