@@ -502,6 +502,8 @@ class HeatSampler(BaseSampler):
                 self._asked.setdefault(trial._trial_id, {})[param_name] = value
         if sampler is not None:
             value = sampler.sample_independent(study, trial, param_name, param_distribution)
+        if not isinstance(param_distribution, CategoricalDistribution):
+            value = _native(value)
         for name, position in ambiguous_choices(
             {param_name: param_distribution}, {param_name: value}
         ).items():
@@ -525,7 +527,7 @@ class HeatSampler(BaseSampler):
         trials = study.get_trials(deepcopy=False)
         for _ in range(_RANDOM_DRAWS):
             if line is None:
-                value = draw(study, trial, name, distribution)
+                value = _native(draw(study, trial, name, distribution))
             else:
                 value = line.decode(float(line.spread(rng.random(1))[0]))
             params = {**trial.params, name: value}
@@ -602,6 +604,11 @@ def _record_of(suggestion: Suggestion, reader: StudyReader, seconds: float) -> d
 def _note(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
     """Write an attribute of a trial. Optuna has no public way for what users need not see."""
     study._storage.set_trial_system_attr(trial._trial_id, key, value)
+
+
+def _native(number: Any) -> Any:
+    """Return a number as Python has it; Optuna's own samplers may draw NumPy's at a bound."""
+    return number.item() if isinstance(number, np.generic) else number
 
 
 def _fresh_seed() -> int:

@@ -226,3 +226,11 @@ def test_an_objective_without_parameters_runs() -> None:
     study = optuna.create_study(sampler=HeatSampler(n_startup_trials=0))
     study.optimize(lambda trial: 1.0, n_trials=3)
     assert [trial.value for trial in study.trials] == [1.0, 1.0, 1.0]
+
+
+def test_numbers_of_a_narrow_range_are_those_of_python() -> None:
+    """Optuna's random sampler draws the number below the upper bound as one of NumPy."""
+    random = optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(sampler=HeatSampler(seed=0, independent_sampler=random))
+    values = [study.ask().suggest_float("x", 1e15, 1e15 + 1.0) for _ in range(40)]
+    assert {type(value) for value in values} == {float}
