@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.learn_conditions import learn_conditions
+from heat_plugins.core.seen import Allowed
 from heat_plugins.space import Array, Space
 
-__all__ = ["conditions_from", "points_up_to"]
+__all__ = ["begin_otherwise", "conditions_from", "points_up_to"]
 
 
 MOST_COMPARED = 100  # failed trials that are compared with complete ones
@@ -64,6 +65,48 @@ def _is_new_branch(space: Space, points: Array, failed: Array) -> NDArray[np.boo
         elif np.isnan(known).all():
             is_new |= is_there
     return is_new
+
+
+def begin_otherwise(
+    space: Space, points: Array, failed: Array, conditions: Conditions | None
+) -> Allowed | None:
+    """Return a rule against points that would fail as trials did which failed half way.
+
+    All that an objective knew when it failed is what it had asked for: a point that agrees with
+    that is the same to it. Not where trials fail by accident, unless there are numbers in it that
+    will not come again: a choice must not be lost for ever.
+
+    Args:
+        space: The parameters.
+        points: (n, d) complete trials.
+        failed: (q, d) trials without a value.
+        conditions: When each parameter exists; None where all always do.
+
+    Returns:
+        The rule, which tells of points (m, d) whether they begin in another way; None where
+        no trial failed half way.
+    """
+    is_absent = np.isnan(failed)
+    if not is_absent.any():
+        return None
+    active = True if conditions is None else conditions.active(failed)
+    failed = failed[(is_absent & active).any(axis=1)]
+    if len(failed) and _some_failed_by_accident(space, points, failed):
+        is_continuous = np.isinf(space.n_levels)
+        failed = failed[~np.isnan(failed[:, is_continuous]).all(axis=1)]
+    failed = np.unique(failed[-MOST_COMPARED:], axis=0)
+    if not len(failed):
+        return None
+
+    def rule(candidates: Array) -> NDArray[np.bool_]:
+        begins_so = np.zeros(len(candidates), dtype=bool)
+        for row in failed:
+            asked = np.flatnonzero(~np.isnan(row))
+            distances = np.abs(candidates[:, asked] - row[asked])
+            begins_so |= np.all(distances <= space.resolution[asked], axis=1)
+        return ~begins_so
+
+    return rule
 
 
 def points_up_to(space: Space, conditions: Conditions, limit: int) -> Array | None:

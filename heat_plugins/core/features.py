@@ -206,7 +206,7 @@ class Counts:
         counts = count_choices(points[:, self._columns], self._n_choices)  # (n, g)
         places = np.arange(1, len(self._columns) + 1)
         filled: Array = (counts[:, :, None] >= places).astype(float)
-        return filled.reshape(len(points), -1)
+        return filled.reshape(len(points), self._n_choices * len(self._columns))
 
 
 class Frequencies:

@@ -19,7 +19,7 @@ import numpy as np
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
-from heat_plugins.core.conditional_history import conditions_from
+from heat_plugins.core.conditional_history import begin_otherwise, conditions_from
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
@@ -150,11 +150,14 @@ def suggest(
         conditions = conditions if conditions.trees else None
     builder = memo.builder_for(space, settings.model, conditions)
     symmetry = builder.symmetry()
+    new_beginning = begin_otherwise(space, history.points, history.others, conditions)
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
     if limits is not None:
         allowed = both(limits.holds, allowed)
     avoid = PointSet(everything, symmetry, allowed, space.resolution)
+    if new_beginning is not None and not held:
+        avoid = avoid.restricted_to(new_beginning)
     whole = Domain(space, held=held, conditions=conditions, limits=limits)
     if whole.is_empty(history.points):
         raise NothingAllowed("no point was found that keeps the limits")

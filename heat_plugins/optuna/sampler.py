@@ -306,8 +306,9 @@ class HeatSampler(BaseSampler):
             try:
                 reader = self._reader_for(search_space)
             except ValueError as error:
-                if self._own is None:
-                    return {}  # perhaps it is trials from elsewhere that the settings do not fit
+                # Perhaps it is trials from elsewhere that the settings do not fit.
+                if self._own is None or None in self._own.values():
+                    return {}
                 self._mistake = error
                 raise
             held = reader.held(trial)

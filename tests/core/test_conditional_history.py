@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.conditions import conditions_of
-from heat_plugins.core.conditional_history import conditions_from, points_up_to
+from heat_plugins.core.conditional_history import begin_otherwise, conditions_from, points_up_to
 from heat_plugins.space import Categorical, Float, Integer, Space
 
 NAN = np.nan
@@ -83,3 +83,30 @@ def test_a_continuous_parameter_that_never_exists_does_not_count():
     found = points_up_to(space, conditions, 10)
     np.testing.assert_array_equal(found[:, 0], [0.0, 1.0])
     assert np.isnan(found[:, 1]).all()
+
+
+# ------------------------------------------------------- what begins like a trial that failed
+PLAIN = Space((Categorical("a", "xyz"), Float("u", 0, 1), Categorical("b", "xyz")))
+HALF_WAY = np.array([[1.0, 0.25, NAN]])
+
+
+def test_a_point_that_agrees_with_all_that_a_failed_trial_asked_for_is_refused():
+    complete = np.array([[0.0, 0.5, 0.0], [1.0, 0.6, 1.0]])
+    rule = begin_otherwise(PLAIN, complete, HALF_WAY, None)
+    candidates = np.array([[1, 0.25, 0], [1, 0.25 + 1e-9, 2], [1, 0.26, 0], [0, 0.25, 0]])
+    assert rule(candidates).tolist() == [False, False, True, True]
+
+
+def test_trials_that_asked_for_everything_need_no_rule():
+    assert begin_otherwise(PLAIN, np.zeros((1, 3)), np.ones((2, 3)), None) is None
+    assert begin_otherwise(PLAIN, np.zeros((1, 3)), np.empty((0, 3)), None) is None
+    conditions = conditions_from(SPACE, COMPLETE, np.array([[2, NAN, NAN]]))
+    assert begin_otherwise(SPACE, COMPLETE, np.array([[2, NAN, NAN]]), conditions) is None
+
+
+def test_a_choice_is_not_lost_where_trials_fail_by_accident():
+    complete = np.array([[0.0, 0.5, 0.0]])
+    first, accident = [1.0, NAN, NAN], [0.0, NAN, NAN]
+    candidates = np.array([[1.0, 0.3, 0.0]])
+    assert not begin_otherwise(PLAIN, complete, np.array([first]), None)(candidates)[0]
+    assert begin_otherwise(PLAIN, complete, np.array([first, accident]), None) is None

@@ -78,6 +78,28 @@ def test_a_failed_point_is_not_proposed_again() -> None:
     assert len({tuple(sorted(trial.params.items())) for trial in study.trials}) == 12
 
 
+def test_a_point_that_fails_half_way_is_not_proposed_again() -> None:
+    """The only complete trial came from elsewhere and has a parameter more."""
+    space = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
+    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=1))
+    study.add_trial(
+        create_trial(
+            params={"x": 0.5, "y": 0.5, "extra": 0.5},
+            distributions={**space, "extra": FloatDistribution(0.0, 1.0)},
+            value=0.0,
+        )
+    )
+
+    def objective(trial: optuna.Trial) -> float:
+        for name in space:
+            trial.suggest_float(name, 0.0, 1.0)
+        raise RuntimeError
+
+    study.optimize(objective, n_trials=10, catch=(RuntimeError,))
+    points = {tuple(round(value, 6) for value in t.params.values()) for t in study.trials[1:]}
+    assert len(points) == 10
+
+
 # -------------------------------------------------------------- values that a trial brings along
 def test_stored_parameters_of_a_waiting_trial_are_kept_and_optimised_for() -> None:
     """As ``RetryFailedTrialCallback`` makes them: stored with the trial, not enqueued."""
