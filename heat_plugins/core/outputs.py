@@ -211,10 +211,11 @@ def _model_points(
     if n <= limit:
         return np.arange(n)
     best = np.argsort(values, kind="stable")
-    difference = np.abs(points - (points[best[0]] if centre is None else centre))
+    difference = points - (points[best[0]] if centre is None else centre)
+    np.abs(difference, out=difference)
     # What exists at one of two points only has been counted as the choice that makes it so.
-    difference = np.nan_to_num(difference)
-    distance = np.where(space.is_discrete, difference > 0.0, difference).sum(axis=1)
-    near = np.argsort(distance, kind="stable")
+    difference[np.isnan(difference)] = 0.0
+    np.greater(difference, 0.0, out=difference, where=space.is_discrete)
+    near = np.argsort(difference.sum(axis=1), kind="stable")
     latest = np.arange(n)[::-1]
     return np.union1d(np.union1d(near[: limit // 2], best[: limit // 4]), latest[: limit // 4])

@@ -39,7 +39,7 @@ CLEARLY_APART = 9.0
 
 def has_conflicts(points: Array, values: Array) -> bool:
     """Whether some point was observed with different values."""
-    fingerprints = PointSet(points).fingerprint(points)
+    fingerprints = PointSet(points[:0]).fingerprint(points)
     order = np.lexsort((values, fingerprints))
     same = fingerprints[order][1:] == fingerprints[order][:-1]
     return bool(np.any(same & (values[order][1:] != values[order][:-1])))
@@ -68,7 +68,7 @@ def noise_is_underreported(space: Space, points: Array, values: Array, noise: Ar
 
 def _repeats_disagree(points: Array, values: Array, tau: Array) -> bool:
     """Whether values of equal points are further apart than by chance."""
-    fingerprints = PointSet(points).fingerprint(points)
+    fingerprints = PointSet(points[:0]).fingerprint(points)
     _, group, sizes = np.unique(fingerprints, return_inverse=True, return_counts=True)
     degrees = int(np.sum(sizes - 1))
     if degrees == 0:

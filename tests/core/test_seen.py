@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from heat_plugins.core import seen
 from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.symmetry import Block, Symmetry
@@ -225,3 +226,11 @@ def test_a_place_is_recognised_after_its_value_was_stored(parameter):
     for i in range(0, 200, 20):  # no place of another known value is taken for a new one
         one = PointSet(places[[i]], resolution=space.resolution)
         assert one.contains(places[[value == values[i] for value in values]]).all()
+
+
+def test_fingerprints_do_not_depend_on_what_is_scrambled_at_once(monkeypatch):
+    points = np.random.default_rng(0).random((31, 7))
+    whole = PointSet(points).fingerprint(points)
+    monkeypatch.setattr(seen, "CACHED", 10)
+    np.testing.assert_array_equal(PointSet(points).fingerprint(points), whole)
+    assert PointSet(points[:0]).fingerprint(points[:0]).shape == (0,)
