@@ -152,7 +152,8 @@ class _AxPlayer:
                         "trial_index": trial.index,
                     }
                 )
-        experiment.attach_data(Data(df=DataFrame.from_records(rows)))
+        if rows:
+            experiment.attach_data(Data(df=DataFrame.from_records(rows)))
         trial.mark_completed()
 
     def attach(self, step: AxStep) -> None:
@@ -170,10 +171,12 @@ class _AxPlayer:
 
     def ask(self, _: AxStep) -> None:
         """Ask for what users look at in between."""
-        if "," in self.case.objective or not self.result.events:
-            return
+        client = self.client
+        is_single = "," not in self.case.objective
+        best = client.get_best_parameterization if is_single else client.get_pareto_frontier
         try:
-            self.client.get_best_parameterization()
+            best()
+            client.predict([event.params for event in self.result.events[:2]])
         except Exception as error:
             # Ax says so where there are no data, or no arm is known to be feasible.
             if "/heat_plugins/" in "".join(traceback.format_tb(error.__traceback__)):

@@ -50,10 +50,20 @@ class OptunaCase:
     steps: tuple[Step, ...]
     n_jobs: int
     numpy_raises: bool
+    pruner: str
+
+    def make_pruner(self) -> optuna.pruners.BasePruner:
+        """Return a new pruner."""
+        if self.pruner == "hyperband":
+            return optuna.pruners.HyperbandPruner(min_resource=1, max_resource=4)
+        if self.pruner == "median":
+            return optuna.pruners.MedianPruner(n_startup_trials=3)
+        return optuna.pruners.NopPruner()
 
     def __str__(self) -> str:
         lines = [
-            f"storage={self.storage} n_jobs={self.n_jobs} numpy_raises={self.numpy_raises}",
+            f"storage={self.storage} n_jobs={self.n_jobs} numpy_raises={self.numpy_raises} "
+            f"pruner={self.pruner}",
             *(f"  {_describe(parameter)}" for parameter in self.space.parameters),
             f"  {self.behaviour}",
             f"  settings {self.settings.arguments} rule={self.settings.rule} "
@@ -91,6 +101,7 @@ def random_case(seed: int) -> OptunaCase:
         steps=_steps(Draw(seed, "optuna steps"), space, n_trials),
         n_jobs=2 if draw.chance(0.1) else 1,
         numpy_raises=draw.chance(0.2),
+        pruner=draw.choices(["none", "median", "hyperband"], [8, 1, 1])[0],
     )
 
 

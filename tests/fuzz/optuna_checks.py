@@ -18,6 +18,7 @@ def check(case: OptunaCase) -> list[str]:
     """Run the study of a case; return what is wrong with it."""
     first = run(case)
     wrong = [*_troubles(first), *_wrong_values(case, first), *_repeats(case, first)]
+    wrong += _refused_values(case, first)
     if not first.error and _can_be_repeated(case):
         second = run(case, resume_always=_can_be_resumed(case))
         wrong += _troubles(second) or _differences(first, second)
@@ -32,7 +33,8 @@ def _can_be_repeated(case: OptunaCase) -> bool:
 def _can_be_resumed(case: OptunaCase) -> bool:
     """Whether a new sampler must go on as the old one would have."""
     # Another sampler has a state of its own. Tuples come back as lists from a storage, so a
-    # new sampler has to be told of them again.
+    # new sampler has to be told of them again. What the objective asks for it cannot know
+    # before, where trials contradict each other.
     choices = [
         choice
         for parameter in case.space.parameters
@@ -41,14 +43,17 @@ def _can_be_resumed(case: OptunaCase) -> bool:
         for choice in distribution.choices
     ]
     has_containers = any(isinstance(choice, (tuple, list, dict)) for choice in choices)
-    # And what the objective asks for it cannot know before, where trials contradict each other.
-    names = {parameter.name: parameter.first for parameter in case.space.parameters}
-    are_other = any(
-        names.get(name, distribution) != distribution
-        for trial in _foreign_trials(case)
-        for name, distribution in trial.distributions.items()
-    )
-    return case.settings.independent is None and not has_containers and not are_other
+    return case.settings.independent is None and not has_containers and not _are_contradicted(case)
+
+
+def _are_contradicted(case: OptunaCase) -> bool:
+    """Whether trials from elsewhere have parameters with other choices or ranges."""
+    return any(_is_other(case, trial) for trial in _foreign_trials(case))
+
+
+def _is_other(case: OptunaCase, trial: FrozenTrial) -> bool:
+    own = {parameter.name: parameter.first for parameter in case.space.parameters}
+    return any(own.get(name, dist) != dist for name, dist in trial.distributions.items())
 
 
 def _troubles(result: Run) -> list[str]:
@@ -88,6 +93,18 @@ def _wrong_values(case: OptunaCase, result: Run) -> list[str]:
             if event.is_free and event.is_suggested and not rule(event.params)
         ]
     return wrong
+
+
+def _refused_values(case: OptunaCase, result: Run) -> list[str]:
+    """Return what the sampler says of values that Optuna did not take, though all is regular."""
+    # Which form of a parameter is right shows when the objective asks for it.
+    n_others = sum(_is_other(case, trial) for trial in _foreign_trials(case))
+    if result.n_refused > n_others:
+        return [f"refused: {result.n_refused} trials after {n_others} contradictory ones"]
+    is_regular = case.space.is_static and not case.space.is_conditional
+    if not is_regular or _are_contradicted(case) or case.settings.independent is not None:
+        return []
+    return [f"refused: {text}" for text in result.report.logged if "sampled independently" in text]
 
 
 # ------------------------------------------------------------------------------- repetitions

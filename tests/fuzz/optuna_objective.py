@@ -73,6 +73,8 @@ class Behaviour:
         self._constrain(trial, score)
         self._act_if_bad(trial, space, params)
         values = tuple(self._shaped(score, i, params) for i in range(len(self.directions)))
+        if len(values) == 1:
+            _report(trial, float(values[0]))
         if self.is_bad(params, space):
             odd = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "none": None, "text": "?"}
             values = (odd.get(self.action, values[0]), *values[1:])
@@ -123,6 +125,16 @@ class Behaviour:
             limits = [1e300 * limit if limit < 0 else math.inf for limit in limits]
         for i, limit in enumerate(limits):
             trial.set_constraint(f"limit {i}", limit)
+
+
+def _report(trial: optuna.Trial, value: float) -> None:
+    """Report a value that gets better, and stop where the pruner of the study says so."""
+    if isinstance(trial.study.pruner, optuna.pruners.NopPruner):
+        return
+    for step in range(1, 5):
+        trial.report(value * (1 + 1 / step), step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
 
 
 def constraints_func(trial: FrozenTrial) -> list[float]:

@@ -58,6 +58,7 @@ class Run:
     events: list[Event]
     error: str = ""
     is_over: bool = False  # stopped by the sampler
+    n_refused: int = 0  # trials in which the sampler took a parameter for another one
     states: dict[str, int] = field(default_factory=dict)
 
 
@@ -96,7 +97,12 @@ class _Player:
         sampler = self.case.settings.make()
         for name in ("before_trial", "sample_relative", "sample_independent", "after_trial"):
             setattr(sampler, name, self.result.report.timed(getattr(sampler, name)))
-        self.study = optuna.load_study(study_name="fuzz", storage=self.storage, sampler=sampler)
+        self.study = optuna.load_study(
+            study_name="fuzz",
+            storage=self.storage,
+            sampler=sampler,
+            pruner=self.case.make_pruner(),
+        )
 
     def play(self, resume_always: bool) -> None:
         for step in self.case.steps:
@@ -123,11 +129,14 @@ class _Player:
         except ValueError as error:
             if self._is_refused_by_optuna(error):
                 raise Trouble("Optuna refuses") from error
+            if "check_distribution_compatibility" in _functions(error):
+                self.result.n_refused += 1
+                raise Trouble("Optuna refuses what trials from elsewhere had") from error
             raise
 
     def _is_refused_by_optuna(self, error: ValueError) -> bool:
         """Whether Optuna itself does not take a value, whichever sampler there is."""
-        frames = {frame.name for frame in traceback.extract_tb(error.__traceback__)}
+        frames = _functions(error)
         if frames & {"set_trial_param", "_is_fixed_param"}:
             return True
         # Later than the storage it refuses choices and kinds that an objective changes.
@@ -173,7 +182,17 @@ class _Player:
             if self.case.storage != "sqlite":
                 raise
             return  # databases themselves refuse other kinds and choices of a parameter
-        self.result.events.append(Event(-1, dict(trial.params)))
+        # Of choices that are equal in Python Optuna keeps the first.
+        kept = {
+            name: distribution.to_external_repr(distribution.to_internal_repr(trial.params[name]))
+            for name, distribution in trial.distributions.items()
+        }
+        self.result.events.append(Event(-1, kept))
+
+
+def _functions(error: Exception) -> set[str]:
+    """Return the names of the functions that an exception passed through."""
+    return {frame.name for frame in traceback.extract_tb(error.__traceback__)}
 
 
 def _storage(kind: str, folder: Path) -> BaseStorage:
