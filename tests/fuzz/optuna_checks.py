@@ -1,5 +1,6 @@
 """What must be true of every study, whatever happens in it."""
 
+import math
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
@@ -206,5 +207,6 @@ def _is_same_value(case: OptunaCase, name: str, left: Any, right: Any) -> bool:
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return False
     if isinstance(left, int) and isinstance(right, int):
-        return left == right
+        # Optuna stores floats, which are further apart than such integers.
+        return abs(left - right) <= math.ulp(max(abs(low), abs(high))) // 2 * 2
     return same_number(left, right, low, high, log)

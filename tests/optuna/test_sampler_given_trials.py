@@ -202,6 +202,27 @@ def test_added_trials_of_another_range_or_without_parameters_are_left_out() -> N
 
 # PartialFixedSampler is marked as experimental, and says so.
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution should be a tuple")
+def test_added_trials_with_other_choices_where_choices_are_objects() -> None:
+    """Objects cannot be compared by what a storage would make of them."""
+
+    def objective(trial: optuna.Trial) -> float:
+        function = trial.suggest_categorical("function", (min, max))  # type: ignore[arg-type]
+        return float(function(trial.suggest_int("x", 0, 9), 4))
+
+    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=2))
+    study.optimize(objective, n_trials=4)
+    study.add_trial(
+        create_trial(
+            params={"function": "min"},
+            distributions={"function": CategoricalDistribution(("min", "max"))},
+            value=0.0,
+        )
+    )
+    study.optimize(objective, n_trials=4)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 9
+
+
 def test_partial_fixed_sampler_keeps_its_value_and_the_rest_is_optimised(points: Points) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=3))
 
