@@ -20,6 +20,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.optuna.distributions import is_modelled, is_same_kind
+from heat_plugins.optuna.trial_log import TrialLog
 
 __all__ = ["FINISHED", "UnionSearchSpace", "common_params"]
 
@@ -46,21 +47,31 @@ class UnionSearchSpace:
     def __init__(self, states: tuple[TrialState, ...]) -> None:
         """Look at trials in these states."""
         self._states = states
-        self.ambiguous: set[str] = set()
-        self._seen: set[int] = set()  # trial ids
+        self._log = TrialLog()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._epoch = self._log.epoch
+        self._n_seen = 0  # finished trials
+        self._n_counted = 0  # of those, in the states that count
         self._counts: dict[str, int] = {}
         self._latest: dict[str, tuple[int, BaseDistribution]] = {}  # with the trial's number
         self._modelled: dict[str, BaseDistribution] = {}
+        self.ambiguous: set[str] = set()
         self.left_out: list[str] = []
 
     def calculate(self, study: Study) -> dict[str, BaseDistribution]:
         """Return the search space, by name."""
-        n_seen = len(self._seen)
-        for trial in study.get_trials(deepcopy=False, states=self._states):
-            if trial._trial_id not in self._seen:
-                self._seen.add(trial._trial_id)
+        self._log.follow(study.get_trials(deepcopy=False))
+        if self._epoch != self._log.epoch:
+            self._begin()
+        new = self._log.finished[self._n_seen :]
+        self._n_seen += len(new)
+        for trial in new:
+            if trial.state in self._states:
+                self._n_counted += 1
                 self._add(trial)
-        if len(self._seen) > n_seen:
+        if new:
             names = self._often_enough()
             self._modelled = {name: self._latest[name][1] for name in sorted(names)}
             self.left_out = sorted(self._counts.keys() - self._modelled.keys())
@@ -70,7 +81,7 @@ class UnionSearchSpace:
         """Return the names of the parameters that enough trials have."""
         names = sorted(self._counts, key=lambda name: (-self._counts[name], name))
         if len(names) > MANY_PARAMETERS:
-            least = LEAST_SHARE * len(self._seen)
+            least = LEAST_SHARE * self._n_counted
             names = [name for name in names if self._counts[name] >= least]
         return names[:MOST_PARAMETERS]
 

@@ -5,8 +5,10 @@ from typing import Any, overload
 
 import optuna
 import pytest
+from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace
 from heat_plugins.optuna.trial_log import TrialLog
 
 
@@ -77,3 +79,15 @@ def test_patience_is_that_of_all_finished_trials() -> None:
     assert log.patience == float("inf")
     log.follow(study_with(1).trials)
     assert log.patience == 600.0
+
+
+def test_each_bracket_of_hyperband_has_a_search_space_of_its_own() -> None:
+    """A sampler that goes on with a stored study sees the trials of one bracket alone."""
+    space = UnionSearchSpace(FINISHED)
+    storage = optuna.storages.InMemoryStorage()  # in which every trial has an id of its own
+    first, second = optuna.create_study(storage=storage), optuna.create_study(storage=storage)
+    for study, name in ((first, "x"), (second, "y")):
+        distributions: dict[str, BaseDistribution] = {name: IntDistribution(0, 9)}
+        study.add_trial(create_trial(value=0.0, params={name: 1}, distributions=distributions))
+    for study, name in ((first, "x"), (second, "y"), (first, "x")):
+        assert list(space.calculate(study)) == [name]
