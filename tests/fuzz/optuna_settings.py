@@ -1,5 +1,6 @@
 """Random arguments of ``HeatSampler``, all of which suit the space."""
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -108,7 +109,11 @@ def _rule(draw: Draw, space: Space) -> Rule | None:
     if not names or not draw.chance(0.15):
         return None
     names = names if draw.chance(0.5) else names[:1]
-    return Rule(draw.randrange(10**6), tuple(names), draw.one_of(0.1, 0.3, 0.6))
+    rule = Rule(draw.randrange(10**6), tuple(names), draw.one_of(0.1, 0.3, 0.6))
+    choices = {p.name: p.first.choices for p in _listed(space)}  # type: ignore[attr-defined]
+    points = itertools.islice(itertools.product(*(choices[name] for name in names)), 1000)
+    allows_any = any(rule(dict(zip(names, point, strict=True))) for point in points)
+    return rule if allows_any else None
 
 
 def _listed(space: Space) -> list[Parameter]:
