@@ -75,6 +75,9 @@ class HeatSampler(BaseSampler):
     expected hypervolume improvement. Constraints, of ``Trial.set_constraint`` or
     ``constraints_func``, are modelled too and enter as the probability that they hold.
 
+    Where trials fail, or are pruned without a report, is learnt too, and the probability that
+    they succeed enters in the same way.
+
     No point is proposed twice while an unseen one exists, nor by two workers at once. Once
     every point of a finite space has been tried, a study of a deterministic objective is
     stopped; otherwise points are repeated, since another value of a noisy objective is worth
@@ -111,8 +114,9 @@ class HeatSampler(BaseSampler):
             came about: trust region, structure, acquisition value, seconds.
         trust_region: Whether to search around the best trial, at a distance that adapts to
             successes and failures, rather than everywhere.
-        kernel: Name of the kernel, or a function of the distance sqrt(h). The default is right
-            for most; see ``docs/kernels.md``.
+        kernel: Name of the kernel, or a function of the distance sqrt(h), which
+            ``register_kernel`` can give a name. The default is right for most; see
+            ``docs/kernels.md``.
         structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
             ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
             ``"auto"``, which chooses between product, sum and interactions.
