@@ -1,4 +1,4 @@
-"""Studies with more parameters than can be modelled, and trials that bring their own."""
+"""Studies with very many parameters or choices, and trials that bring their own."""
 
 import optuna
 import pytest
@@ -6,6 +6,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
+from heat_plugins.optuna import distributions
+from heat_plugins.optuna.distributions import ambiguous_choices, is_same_when_stored
 from heat_plugins.optuna.search_space import (
     LEAST_SHARE,
     MANY_PARAMETERS,
@@ -114,3 +116,34 @@ def test_an_ordinary_study_hears_nothing(optuna_log: pytest.LogCaptureFixture) -
     add(study, 30, named(20))
     study.ask().suggest_float("x0000", 0.0, 1.0)
     assert left_out_messages(optuna_log) == []
+
+
+# --------------------------------------------------------------------- very many choices
+def test_equal_choices_are_not_compared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Optuna does so in Python, and every trial of a study asks for it."""
+    many = tuple(range(10_000))
+    left, right = CategoricalDistribution(many), CategoricalDistribution(tuple(range(10_000)))
+    other = CategoricalDistribution((*many[:-1], "other"))
+    assert not is_same_when_stored(left, other)
+
+    def refuse(*_: object) -> bool:
+        raise AssertionError("compared one by one")
+
+    monkeypatch.setattr(CategoricalDistribution, "__eq__", refuse)
+    assert is_same_when_stored(left, left)
+    assert is_same_when_stored(left, right)
+
+
+def test_plain_choices_need_no_table_to_be_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    space: dict[str, BaseDistribution] = {
+        "plain": CategoricalDistribution((*range(10_000), "a", None, 0.5)),
+        "equal": CategoricalDistribution((1, True, 1.0)),
+    }
+    for value in (0, 9_999, "a", None, 0.5):
+        assert ambiguous_choices(space, {"plain": value}) == {}
+    assert ambiguous_choices(space, {"equal": True}) == {"equal": 1}
+    assert ambiguous_choices(space, {"equal": 1.0}) == {"equal": 2}
+    assert ambiguous_choices(space, {"equal": 1}) == {}
+    monkeypatch.delattr(distributions, "Categorical")
+    for value in (0, 9_999, "a", None, 0.5):
+        assert ambiguous_choices(space, {"plain": value}) == {}
