@@ -234,8 +234,11 @@ def _has_same_choices(left: BaseDistribution, right: BaseDistribution) -> bool:
 def is_same_kind(left: BaseDistribution, right: BaseDistribution) -> bool:
     """Whether Optuna takes two distributions for ones of the same parameter.
 
-    Ranges may change, choices may not.
+    Ranges may change; choices and whether a scale is logarithmic may not.
     """
     if type(left) is not type(right):
         return False
-    return not isinstance(left, CategoricalDistribution) or is_same_when_stored(left, right)
+    if isinstance(left, (FloatDistribution, IntDistribution)):
+        assert isinstance(right, (FloatDistribution, IntDistribution))
+        return left.log == right.log
+    return is_same_when_stored(left, right)

@@ -214,6 +214,7 @@ class HeatSampler(BaseSampler):
         self._allowed: FeasiblePoints | None = None
         self._memo = FitMemo()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
+        self._prepared: set[int] = set()  # ids of trials that had parameters before they began
         # What settings name, as the last trial of this process had it; None before the first.
         self._own: dict[str, BaseDistribution | None] | None = None
         self._mistake: Exception | None = None  # in the settings, found inside an objective
@@ -229,7 +230,7 @@ class HeatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked"}
-        forgotten |= {"_own", "_mistake"}
+        forgotten |= {"_own", "_prepared", "_mistake"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -477,6 +478,9 @@ class HeatSampler(BaseSampler):
         mistake, self._mistake = self._mistake, None
         if mistake is not None:
             raise mistake
+        if trial._trial_id in self._prepared:
+            self._prepared.discard(trial._trial_id)
+            return
         model = self._settings.model
         named = {name: trial.distributions.get(name) for name in model.named}
         if named != self._own:
@@ -544,6 +548,9 @@ class HeatSampler(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Let the independent sampler prepare itself."""
+        if trial.distributions:  # stored with the trial, whatever the objective will ask for
+            with self._alone_with(study):
+                self._prepared.add(trial._trial_id)
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 

@@ -1,6 +1,7 @@
 """What must be true of every study, whatever happens in it."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
@@ -44,7 +45,12 @@ def _can_be_resumed(case: OptunaCase) -> bool:
         for choice in distribution.choices
     ]
     has_containers = any(isinstance(choice, (tuple, list, dict)) for choice in choices)
-    return case.settings.independent is None and not has_containers and not _are_contradicted(case)
+    return (
+        case.settings.independent is None
+        and case.pruner != "hyperband"  # which forms its brackets anew
+        and not has_containers
+        and not _are_contradicted(case)
+    )
 
 
 def _are_contradicted(case: OptunaCase) -> bool:
@@ -91,9 +97,16 @@ def _wrong_values(case: OptunaCase, result: Run) -> list[str]:
         wrong += [
             f"rule: trial {event.number} was given {event.params}, which is_feasible refuses"
             for event in result.events
-            if event.is_free and event.is_suggested and not rule(event.params)
+            if event.is_free and event.is_suggested and _is_refused(rule, event.params)
         ]
     return wrong
+
+
+def _is_refused(rule: Callable[[dict[str, Any]], bool], params: dict[str, Any]) -> bool:
+    try:
+        return not rule(params)
+    except KeyError:  # the trial ended before it had asked for everything
+        return False
 
 
 def _refused_values(case: OptunaCase, result: Run) -> list[str]:
@@ -102,7 +115,8 @@ def _refused_values(case: OptunaCase, result: Run) -> list[str]:
     n_others = sum(_is_other(case, trial) for trial in _foreign_trials(case))
     if result.n_refused > n_others:
         return [f"refused: {result.n_refused} trials after {n_others} contradictory ones"]
-    is_regular = case.space.is_static and not case.space.is_conditional
+    # Threads may learn of parameters while they are asking for them.
+    is_regular = case.space.is_static and not case.space.is_conditional and case.n_jobs == 1
     if not is_regular or _are_contradicted(case) or case.settings.independent is not None:
         return []
     return [f"refused: {text}" for text in result.report.logged if "sampled independently" in text]
@@ -113,12 +127,14 @@ def _refused_values(case: OptunaCase, result: Run) -> list[str]:
 
 def _repeats(case: OptunaCase, result: Run) -> list[str]:
     """Return trials that repeat a point although there are others."""
-    if not case.space.is_static:
+    if not case.space.is_static or not _promises_distinct(case, result):
         return []
     known: list[Event] = []
     wrong = []
     unseen = _all_points(case)
     for event in result.events:
+        if not event.params:
+            continue  # refused at once
         twins = [other for other in known if _are_same(case, event, other)]
         is_left = unseen is None or len(unseen) > 0
         if twins and event.is_free and event.is_suggested and is_left:
@@ -136,6 +152,16 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
     if result.is_over and unseen != []:
         wrong.append(f"stop: the study ended with {unseen} not tried")
     return wrong if len(wrong) > _lessons(case) else []
+
+
+def _promises_distinct(case: OptunaCase, result: Run) -> bool:
+    """Whether the sampler can know where all trials have been, and what there is."""
+    # Hyperband shows the trials of one bracket. A trial from elsewhere that lacks parameters
+    # looks like a point. Without any complete trial it is not known which parameters there are.
+    names = {parameter.name for parameter in case.space.parameters if not parameter.parent}
+    have_all = all(trial.params.keys() >= names for trial in _foreign_trials(case))
+    is_known = not case.space.is_conditional or "COMPLETE" in result.states
+    return case.pruner != "hyperband" and have_all and is_known and not result.is_blocked
 
 
 def _lessons(case: OptunaCase) -> int:
@@ -208,5 +234,6 @@ def _is_same_value(case: OptunaCase, name: str, left: Any, right: Any) -> bool:
         return False
     if isinstance(left, int) and isinstance(right, int):
         # Optuna stores floats, which are further apart than such integers.
-        return abs(left - right) <= math.ulp(max(abs(low), abs(high))) // 2 * 2
+        spacing = math.ulp(max(abs(left), abs(right), *([] if log else [abs(low), abs(high)])))
+        return abs(left - right) <= (spacing if spacing > 1 else 0)
     return same_number(left, right, low, high, log)

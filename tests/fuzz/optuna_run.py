@@ -28,6 +28,7 @@ ALLOWED = (
     "is out of range for distribution",  # Optuna, of what the case enqueues
     "Choices for a categorical distribution should be",  # Optuna, of tuples and objects
     "The reported value is ignored because this `step`",
+    "Inconsistent parameter values",  # Optuna, of waiting trials from elsewhere
     "could not be cast to float",  # Optuna, of what the objective returns
     "is not acceptable",
 )
@@ -58,6 +59,7 @@ class Run:
     events: list[Event]
     error: str = ""
     is_over: bool = False  # stopped by the sampler
+    is_blocked: bool = False  # Optuna itself did not take some value
     n_refused: int = 0  # trials in which the sampler took a parameter for another one
     states: dict[str, int] = field(default_factory=dict)
 
@@ -128,6 +130,7 @@ class _Player:
             raise
         except ValueError as error:
             if self._is_refused_by_optuna(error):
+                self.result.is_blocked = True
                 raise Trouble("Optuna refuses") from error
             if "check_distribution_compatibility" in _functions(error):
                 self.result.n_refused += 1

@@ -202,6 +202,21 @@ def test_added_trials_of_another_range_or_without_parameters_are_left_out() -> N
 
 # PartialFixedSampler is marked as experimental, and says so.
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_an_added_trial_on_another_scale_costs_no_trial() -> None:
+    """Optuna takes a logarithmic range and a linear one for two parameters."""
+
+    def objective(trial: optuna.Trial) -> float:
+        return abs(trial.suggest_int("x", 1, 1000, log=True) - 30)
+
+    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=2))
+    study.optimize(objective, n_trials=4)
+    study.add_trial(
+        create_trial(params={"x": 50}, distributions={"x": IntDistribution(0, 100)}, value=20.0)
+    )
+    study.optimize(objective, n_trials=6)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 11
+
+
 @pytest.mark.filterwarnings("ignore:Choices for a categorical distribution should be a tuple")
 def test_added_trials_with_other_choices_where_choices_are_objects() -> None:
     """Objects cannot be compared by what a storage would make of them."""

@@ -503,6 +503,28 @@ def test_trials_from_elsewhere_are_no_reason_to_refuse_settings(is_resumed: bool
     assert study.best_value < 0.5
 
 
+# Optuna itself, where a trial has parameters in another form than the objective asks for.
+@pytest.mark.filterwarnings("ignore:Inconsistent parameter values:RuntimeWarning")
+def test_a_waiting_trial_from_elsewhere_says_nothing_about_settings() -> None:
+    """Its parameters are stored with it, in the form that they had there."""
+    arguments = {"structure": PermutationInvariant(["first", "second"], method="sort")}
+    study = optuna.create_study(sampler=sampler_of(arguments))
+    distributions = {
+        "first": FloatDistribution(0.0, 100.0),
+        "second": FloatDistribution(0.0, 1.0),
+    }
+    study.add_trial(
+        create_trial(
+            state=TrialState.WAITING,
+            params={"first": 0.5, "second": 0.5},
+            distributions=distributions,
+        )
+    )
+    study.optimize(two_rates, n_trials=6)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 6
+    assert study.trials[0].params == {"first": 0.5, "second": 0.5}
+
+
 def test_names_that_never_come_are_warned_of_once_and_do_not_matter(
     points: Points, optuna_log: pytest.LogCaptureFixture
 ) -> None:
