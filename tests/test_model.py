@@ -124,6 +124,12 @@ def test_arrays_become_lists_that_compare():
 
 
 # ---------------------------------------------------------------------------- functions
+@pytest.fixture(autouse=True)
+def _nothing_is_registered(monkeypatch):
+    """Other tests of the same process, and examples of documents, register kernels too."""
+    monkeypatch.setattr(kernel_names, "_REGISTERED", {})
+
+
 def laplace(r):
     return np.exp(-r)
 

@@ -120,10 +120,11 @@ def points_up_to(space: Space, conditions: Conditions, limit: int) -> Array | No
         active = conditions.active(points)[:, column]
         if not active.any():  # a continuous one has no levels, but does no harm either
             continue
-        if np.sum(~active) + np.sum(active) * space.parameters[column].n_levels > limit:
+        n_active = int(active.sum())  # Python's: there may be more levels than NumPy can count
+        if len(points) - n_active + n_active * space.parameters[column].n_levels > limit:
             return None
         levels = space.parameters[column].levels()
         varied = np.repeat(points[active], len(levels), axis=0)
-        varied[:, column] = np.tile(levels, int(active.sum()))
+        varied[:, column] = np.tile(levels, n_active)
         points = np.concatenate([points[~active], varied])
     return points

@@ -192,7 +192,9 @@ class Domain:
         for column in self.free_numeric:
             points[:, column] = self.space.parameters[column].snap(points[:, column])
         points = self.hold(points)
-        if self.conditions is not None:  # what is given need not exist
+        if self.decides_existence(self.free_numeric):  # what moved may have brought others
+            points = self.settle(points, rng)
+        elif self.conditions is not None:  # what is given need not exist
             points = self.conditions.deactivate(points)
         return self._limited(points, rng)
 

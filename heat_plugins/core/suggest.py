@@ -153,6 +153,9 @@ def suggest(
     new_beginning = begin_otherwise(space, history.points, history.others, conditions)
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
+    if conditions is not None:
+        # A known point that has more than its conditions say is one that lacks it, to them.
+        everything = np.concatenate([everything, conditions.deactivate(everything)])
     if limits is not None:
         allowed = both(limits.holds, allowed)
     avoid = PointSet(everything, symmetry, allowed, space.resolution)

@@ -440,3 +440,16 @@ def test_gradients_are_taken_in_columns_that_exist():
     domain = Domain(space)
     assert domain.free_continuous_at(np.array([0.0, 0.5, np.nan])).tolist() == [1]
     assert domain.free_continuous_at(np.array([0.0, np.nan, np.nan])).tolist() == []
+
+
+def test_a_number_that_is_moved_into_the_region_brings_what_exists_there():
+    """Parameters under a threshold of a number: clipped to the box, the number is below it."""
+    space = Space((Integer("n", 1, 1024, log=True), Categorical("below", "ab")))
+    rows = np.array([[0.0, 0.0], [0.2, 1.0], [0.4, 0.0], [0.6, np.nan], [0.8, np.nan]] * 4)
+    conditions = learn_conditions(space, rows)
+    region = Region(np.array([0.0, 0.0]), 1, 0.1)
+    domain = Domain(space, region=region, conditions=conditions)
+    rng = np.random.default_rng(0)
+    points = domain.project(np.array([[0.9, np.nan], [0.7, np.nan], [0.1, 1.0]]), rng)
+    np.testing.assert_array_equal(np.isnan(points), ~conditions.active(points))
+    assert not np.isnan(points).any()

@@ -11,6 +11,9 @@ from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from sqlalchemy.event import listen
 
+# Before a test imports it: it is a plugin of others.
+pytest.register_assert_rewrite("servers")
+
 
 @pytest.fixture(autouse=True)
 def _only_warnings_are_logged() -> Iterator[None]:

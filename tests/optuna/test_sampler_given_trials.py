@@ -200,8 +200,6 @@ def test_added_trials_of_another_range_or_without_parameters_are_left_out() -> N
     assert study.best_value < 0.01
 
 
-# PartialFixedSampler is marked as experimental, and says so.
-@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_an_added_trial_on_another_scale_costs_no_trial() -> None:
     """Optuna takes a logarithmic range and a linear one for two parameters."""
 
@@ -238,6 +236,8 @@ def test_added_trials_with_other_choices_where_choices_are_objects() -> None:
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 9
 
 
+# PartialFixedSampler is marked as experimental, and says so.
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_partial_fixed_sampler_keeps_its_value_and_the_rest_is_optimised(points: Points) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=3))
 
