@@ -24,7 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 from heat_plugins.choices import Categorical
 from heat_plugins.core.trust_region import NO_REGION
 
-__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region", "is_refused"]
+__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region", "doubtful_params"]
 
 CLAIM_KEY = "heat_plugins:asked"
 
@@ -73,18 +73,23 @@ def claimed_params(
     return params
 
 
-def is_refused(trials: Sequence[FrozenTrial], current: FrozenTrial) -> bool:
-    """Whether the last trial that ended failed without taking any value that it was given.
+def doubtful_params(trials: Sequence[FrozenTrial], current: FrozenTrial) -> set[str]:
+    """Return parameters that only trials from elsewhere have, where one of ours has just failed.
 
     Optuna raises an error where an objective asks for a parameter in another form than the
-    trials have that were added to its study. The sampler is not told: it must leave the choice
-    of the next values to the objective to find out what form that is.
+    trials have that were added to its study. The sampler is not told: after a trial that failed
+    without such a parameter it must let the objective show in what form it asks for it.
     """
-    for trial in reversed(trials):
-        if trial.state.is_finished() and trial._trial_id != current._trial_id:
-            has_failed = trial.state == TrialState.FAIL and not trial.params
-            return has_failed and bool(_attribute(trial).get("point"))
-    return False
+    ended = (t for t in reversed(trials) if t.state.is_finished() and t.number != current.number)
+    last = next(ended, None)
+    if last is None or last.state != TrialState.FAIL or not _is_ours(last):
+        return set()
+    known = {name for trial in trials if _is_ours(trial) for name in dict(trial.params)}
+    return {name for trial in trials for name in dict(trial.params)} - known
+
+
+def _is_ours(trial: FrozenTrial) -> bool:
+    return isinstance(_attribute(trial).get("point"), Mapping)
 
 
 def _attribute(trial: FrozenTrial) -> Mapping[str, Any]:

@@ -33,11 +33,12 @@ from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.optuna.arguments import check_arguments
-from heat_plugins.optuna.claims import CLAIM_KEY, claim, is_refused
+from heat_plugins.optuna.claims import CLAIM_KEY, claim, doubtful_params
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
     is_container,
+    is_same_kind,
     is_same_when_stored,
     random_line,
     space_of,
@@ -275,8 +276,8 @@ class HeatSampler(BaseSampler):
             if not found and self._is_feasible is None:
                 # Failed and running trials tell at least what need not be tried again.
                 found = common_params(study.get_trials(deepcopy=False), trial)
-            if is_refused(study.get_trials(deepcopy=False), trial):
-                found = {name: dist for name, dist in found.items() if name in self._given}
+            doubtful = doubtful_params(study.get_trials(deepcopy=False), trial)
+            found = {name: dist for name, dist in found.items() if name not in doubtful}
             given = {name: self._as_given(name, dist) for name, dist in found.items()}
         # Optuna itself gives single-valued parameters their value.
         return {n: dist for n, dist in given.items() if dist is not None and not dist.single()}
@@ -290,6 +291,8 @@ class HeatSampler(BaseSampler):
         """
         given = self._given.get(name)
         if name in self._union.ambiguous:
+            return given
+        if given is not None and not is_same_kind(given, distribution):
             return given
         distribution = (self._own or {}).get(name) or distribution
         if not isinstance(distribution, CategoricalDistribution):

@@ -55,6 +55,7 @@ class UnionSearchSpace:
         self._n_seen = 0  # finished trials
         self._n_counted = 0  # of those, in the states that count
         self._counts: dict[str, int] = {}
+        self._first: dict[str, BaseDistribution] = {}  # as any finished trial had it
         self._latest: dict[str, tuple[int, BaseDistribution]] = {}  # with the trial's number
         self._modelled: dict[str, BaseDistribution] = {}
         self.ambiguous: set[str] = set()
@@ -68,6 +69,7 @@ class UnionSearchSpace:
         new = self._log.finished[self._n_seen :]
         self._n_seen += len(new)
         for trial in new:
+            self._compare(trial)
             if trial.state in self._states:
                 self._n_counted += 1
                 self._add(trial)
@@ -85,14 +87,18 @@ class UnionSearchSpace:
             names = [name for name in names if self._counts[name] >= least]
         return names[:MOST_PARAMETERS]
 
+    def _compare(self, trial: FrozenTrial) -> None:
+        """Note parameters of any finished trial that are of another kind than before."""
+        for name, distribution in dict(trial.distributions).items():
+            if not is_same_kind(self._first.setdefault(name, distribution), distribution):
+                self.ambiguous.add(name)
+
     def _add(self, trial: FrozenTrial) -> None:
         distributions = dict(trial.distributions)
         for name, distribution in distributions.items():
             if not is_modelled(distribution):
                 continue
             self._counts[name] = self._counts.get(name, 0) + 1
-            if name in self._latest and not is_same_kind(self._latest[name][1], distribution):
-                self.ambiguous.add(name)
             if name not in self._latest or self._latest[name][0] < trial.number:
                 self._latest[name] = (trial.number, distribution)
 

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 __all__ = ["Outcome", "run_case", "run_cases"]
 
 CASE_SECONDS = 300  # after which a case is taken to hang
+MOST_SHOWN = 3  # of what is wrong with a case, where many are run
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,10 @@ class Outcome:
     @property
     def brief(self) -> str:
         """What went wrong, in few lines."""
-        return "\n".join([f"{self.kind} case {self.seed}", *map(_shortened, self.wrong)])
+        shown = [_shortened(wrong) for wrong in self.wrong[:MOST_SHOWN]]
+        more = len(self.wrong) - len(shown)
+        shown += [f"  and {more} more"] if more else []
+        return "\n".join([f"{self.kind} case {self.seed}", *shown])
 
 
 def _shortened(wrong: str) -> str:
