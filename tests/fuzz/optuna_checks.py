@@ -161,6 +161,9 @@ def _promises_distinct(case: OptunaCase, result: Run) -> bool:
     names = {parameter.name for parameter in case.space.parameters if not parameter.parent}
     have_all = all(trial.params.keys() >= names for trial in _foreign_trials(case))
     is_known = not case.space.is_conditional or "COMPLETE" in result.states
+    # Where a trial from elsewhere is complete, those that fail there seem to do so by accident.
+    foreign = [trial.state.name for trial in _foreign_trials(case)]
+    is_known &= not ("COMPLETE" in foreign and "FAIL" in result.states)
     return case.pruner != "hyperband" and have_all and is_known and not result.is_blocked
 
 
@@ -217,7 +220,8 @@ def _are_same(case: OptunaCase, left: Event, right: Event) -> bool:
 def _arranged(case: OptunaCase, params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters that can change places in a certain order of their values."""
     params = dict(params)
-    for group in case.settings.groups:
+    # Not where a parameter is missing in some trial, or has a value that is none of its own.
+    for group in () if _are_contradicted(case) else case.settings.groups:
         names = [name for name in group if name in params]
         values = sorted((params[name] for name in names), key=lambda v: (str(type(v)), repr(v)))
         params |= dict(zip(names, values, strict=True))

@@ -27,7 +27,7 @@ ALLOWED = (
     "`constraints_func` has been deprecated",  # Optuna's own words, which the sampler repeats
     "is out of range for distribution",  # Optuna, of what the case enqueues
     "Choices for a categorical distribution should be",  # Optuna, of tuples and objects
-    "The reported value is ignored because this `step`",
+    "The reported value is ignored",  # Optuna, where the objective reports a step again
     "Inconsistent parameter values",  # Optuna, of waiting trials from elsewhere
     "could not be cast to float",  # Optuna, of what the objective returns
     "is not acceptable",

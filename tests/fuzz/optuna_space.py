@@ -70,9 +70,9 @@ INTEGERS = [
     IntDistribution(0, 1_000_000),
     IntDistribution(0, 10**9, step=1000),
     IntDistribution(5, 5),
-    IntDistribution(2**53 - 3, 2**53 + 9),
+    IntDistribution(2**53 - 3, 2**53 + 2000),
     IntDistribution(-(2**62), 2**62),
-    IntDistribution(10**17, 10**17 + 100, step=10),
+    IntDistribution(10**17, 10**17 + 3200, step=160),  # floats are 16 apart there
     IntDistribution(1, 2**60, log=True),
 ]
 
