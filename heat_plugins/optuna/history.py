@@ -258,9 +258,12 @@ class StudyReader:
         They were fixed by ``enqueue_trial``, or stored with the trial: one that is repeated by
         ``RetryFailedTrialCallback`` brings its parameters along.
         """
+        return self.encode(fixed_params(trial) | params_of(self.search_space, trial))
+
+    def encode(self, params: Mapping[str, Any]) -> dict[int, float]:
+        """Return the columns of parameters with their coordinates, as far as they have any."""
         held = {}
-        given = fixed_params(trial) | params_of(self.search_space, trial)
-        for name, value in given.items():
+        for name, value in params.items():
             if name in self.space.column:
                 column = self.space.column[name]
                 try:

@@ -218,6 +218,8 @@ class HeatSampler(BaseSampler):
         self._prepared: set[int] = set()  # ids of trials that had parameters before they began
         # What settings name, as the last trial of this process had it; None before the first.
         self._own: dict[str, BaseDistribution | None] | None = None
+        self._inferred: dict[str, BaseDistribution] = {}  # for the last trial that began
+        self._last_params: dict[str, Any] = {}  # of the last trial of this process that ended
         self._mistake: Exception | None = None  # in the settings, found inside an objective
         self._notices.forget_study()
 
@@ -231,7 +233,7 @@ class HeatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked"}
-        forgotten |= {"_own", "_prepared", "_mistake"}
+        forgotten |= {"_own", "_inferred", "_last_params", "_prepared", "_mistake"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -279,8 +281,11 @@ class HeatSampler(BaseSampler):
             doubtful = doubtful_params(study.get_trials(deepcopy=False), trial)
             found = {name: dist for name, dist in found.items() if name not in doubtful}
             given = {name: self._as_given(name, dist) for name, dist in found.items()}
-        # Optuna itself gives single-valued parameters their value.
-        return {n: dist for n, dist in given.items() if dist is not None and not dist.single()}
+            # Optuna itself gives single-valued parameters their value.
+            self._inferred = {
+                n: dist for n, dist in given.items() if dist is not None and not dist.single()
+            }
+            return dict(self._inferred)
 
     def _as_given(self, name: str, distribution: BaseDistribution) -> BaseDistribution | None:
         """Return a distribution as the objective has it; None where that is not known.
@@ -311,15 +316,16 @@ class HeatSampler(BaseSampler):
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             began = time.perf_counter()
+            fixed = self._fixed_by_wrapper(search_space)
             try:
-                reader = self._reader_for(search_space)
+                reader = self._reader_for(search_space | {n: self._inferred[n] for n in fixed})
             except ValueError as error:
                 # Perhaps it is trials from elsewhere that the settings do not fit.
                 if self._own is None or None in self._own.values():
                     return {}
                 self._mistake = error
                 raise
-            held = reader.held(trial)
+            held = reader.encode(fixed) | reader.held(trial)
             trials = study.get_trials(deepcopy=False)
             history = reader.read(trials, study.directions, trial, self._asked)
             is_startup = len(history.points) < self._settings.n_startup_trials
@@ -327,7 +333,11 @@ class HeatSampler(BaseSampler):
                 return {}
             suggestion = self._reserved(study, trial, reader, history, held)
             self._speak(trials, reader, suggestion)
-        params = reader.space.decode(suggestion.point)
+        # The objective may yet ask for what is not expected to exist: any value will do.
+        anything = reader.space.sample(1, self._rng(trial, "spare"))[0]
+        spare = np.where(np.isnan(suggestion.point), anything, np.nan)
+        params = reader.space.decode(suggestion.point) | reader.space.decode(spare)
+        params = {name: value for name, value in params.items() if name in search_space}
         for name, position in ambiguous_choices(search_space, params).items():
             _note(study, trial, choice_key(name), position)
         if self._record:
@@ -335,10 +345,16 @@ class HeatSampler(BaseSampler):
             study._storage.set_trial_user_attr(
                 trial._trial_id, _RECORD_KEY, _record_of(suggestion, reader, seconds)
             )
-        # The objective may yet ask for what is not expected to exist: any value will do.
-        anything = reader.space.sample(1, self._rng(trial, "spare"))[0]
-        spare = np.where(np.isnan(suggestion.point), anything, np.nan)
-        return params | reader.space.decode(spare)
+        return params
+
+    def _fixed_by_wrapper(self, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+        """Return what a wrapper keeps for itself, with the values that the last trial had.
+
+        ``PartialFixedSampler`` takes parameters out of the search space and does not tell their
+        values. Without them the model would mix up branches that they decide on.
+        """
+        names = self._inferred.keys() - search_space.keys()
+        return {n: value for n, value in self._last_params.items() if n in names}
 
     def _reserved(
         self,
@@ -367,7 +383,7 @@ class HeatSampler(BaseSampler):
             rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
             suggestion = self._suggest(reader, history, settings, rng, held)
             # A point that was partly given says nothing about the region it did not choose.
-            has_region = settings.trust_region is not None and not held
+            has_region = settings.trust_region is not None and not reader.held(trial)
             region = suggestion.asked_from if has_region else NO_REGION
             claim_point = partial(self._claim, study, trial, reader, region)
             # In memory there is one process, whose threads come here one by one.
@@ -574,6 +590,7 @@ class HeatSampler(BaseSampler):
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
         with self._alone_with(study):
             self._asked.pop(trial._trial_id, None)
+            self._last_params = dict(trial.params)
             self._raise_mistake(trial)
             if self._settings.deterministic and self._reader is not None:
                 trials = study.get_trials(deepcopy=False)

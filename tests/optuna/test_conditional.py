@@ -326,9 +326,10 @@ def test_enqueued_values_of_another_branch_lead_to_no_repetition() -> None:
 
 # PartialFixedSampler is marked as experimental, and says so.
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.parametrize("seed", [0, 5])
 @pytest.mark.parametrize(("model", "enough"), [("svm", 0.4), ("forest", 0.6)])
-def test_a_branch_can_be_fixed(model: str, enough: float) -> None:
-    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=10))
+def test_a_branch_can_be_fixed(model: str, enough: float, seed: int) -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=seed, n_startup_trials=10))
     study.optimize(pipeline, n_trials=12)
     study.sampler = PartialFixedSampler({"model": model}, study.sampler)
     study.optimize(pipeline, n_trials=13)
