@@ -20,7 +20,7 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test test-compat fuzz lint format bench evidence results clean distclean
+.PHONY: help venv peers demo test test-compat fuzz recorded lint format bench evidence results clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -51,6 +51,9 @@ test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTU
 
 fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 --jobs 2', ARGS=chaos)
 	$(BIN)/python tests/fuzz $(ARGS)
+
+recorded: $(FULL) ## compare suggestions with recorded ones (ARGS=--write records them anew)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/recorded $(ARGS)
 
 lint: $(FULL) ## check style, format and types
 	$(BIN)/ruff check .
