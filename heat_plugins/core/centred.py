@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.space import Array
 
-__all__ = ["Centred", "CentredMatrix", "Reference"]
+__all__ = ["Centred", "CentredMatrix", "Reference", "mean_variance"]
 
 Indices = NDArray[np.int64]
 
@@ -31,6 +31,32 @@ class Reference:
 
     points: Array
     shares: Array
+
+
+def mean_variance(
+    unit: Covariance, part: Array, prepared: Any, shares: Array, centre: bool
+) -> tuple[float, Array]:
+    """Return the mean of k~(x, x) over the reference points of a unit, and its gradient.
+
+    Args:
+        unit: The unit.
+        part: Its hyperparameters.
+        prepared: Its reference points, prepared.
+        shares: (r,) what each of them counts for.
+        centre: Whether the mean is taken out.
+    """
+    kernel, pullback = unit.matrix_and_pullback(part, prepared)  # (r, r)
+    own = float(shares @ np.diagonal(kernel))
+    if not centre:
+        return own, pullback(np.diag(shares))
+    m = kernel @ shares
+    mean = float(shares @ m)
+    square = float(shares @ m**2)
+    by_mean = -own / mean**2 + 2.0 * square / mean**3
+    by_kernel = np.diag(shares) / mean + by_mean * np.outer(shares, shares)
+    # Half above and half below the diagonal: pullbacks take symmetric arguments.
+    by_m = np.outer(shares * m, shares) / mean**2
+    return own / mean - square / mean**2, pullback(by_kernel - by_m - by_m.T)
 
 
 class CentredMatrix:
@@ -89,10 +115,8 @@ class Centred:
         self._shares = reference.shares
         self._at_reference = unit.given(part, reference.points)
         self.mean = 1.0
-        means = self.means(reference.points)
         if centre:
-            self.mean = float(reference.shares @ means)
-        self.own_at_reference = self.own(self._at_reference.diagonal(reference.points), means)
+            self.mean = float(reference.shares @ self.means(reference.points))
 
     def means(self, points: Array) -> Array:
         """Return m (k,) of points (k, d)."""

@@ -72,15 +72,20 @@ class CentredNumbers:
         between: Array = np.exp(-weights[:, None, None] * self._between_nodes)
         return between @ self.shares @ self.shares
 
-    def mean_variances(self, log_weights: Array) -> Array:
-        """Return (c,) the mean of k~(x, x) over all values."""
-        weights = weights_of(log_weights)
-        mean = self.mean_of_means(weights)
+    def mean_variances(self, log_weights: Array) -> tuple[Array, Array]:
+        """Return (c,) the mean of k~(x, x) over all values, and its slopes in log weights."""
         if not self.centre:
-            return mean
-        at_nodes = np.exp(-weights[:, None, None] * self._between_nodes) @ self.shares  # (c, r)
-        variances: Array = 1.0 / mean - at_nodes**2 @ self.shares / mean**2
-        return variances
+            return np.ones(len(log_weights)), np.zeros(len(log_weights))
+        weights = weights_of(log_weights)[:, None, None]
+        between = np.exp(-weights * self._between_nodes)  # (c, r, r)
+        at_nodes = between @ self.shares  # (c, r)
+        slopes = -weights[:, 0] * ((between * self._between_nodes) @ self.shares)  # (c, r)
+        mean, mean_slope = at_nodes @ self.shares, slopes @ self.shares  # (c,)
+        square = at_nodes**2 @ self.shares
+        by_mean = -1.0 / mean**2 + 2.0 * square / mean**3
+        square_slope = 2.0 * (at_nodes * slopes) @ self.shares
+        variances: Array = 1.0 / mean - square / mean**2
+        return variances, by_mean * mean_slope - square_slope / mean**2
 
     def matrices(self, log_weights: Array, prepared: PreparedNumbers) -> tuple[Array, Pullback]:
         """Return k~ (c, n, n) and its pullback, which takes symmetric (c, n, n)."""

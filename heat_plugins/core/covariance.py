@@ -8,7 +8,8 @@ Notation
     pullback     turns B into the derivative of that number in theta
     ===========  =====================================================================
 
-A kernel here has a mean diagonal of one: the signal variance belongs to the surrogate.
+A kernel is a function of two points: what else is in a batch changes nothing. Its variance is
+one, or one in the mean over all points of the space: the signal variance belongs to the surrogate.
 """
 
 from __future__ import annotations

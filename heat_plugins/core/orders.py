@@ -11,7 +11,7 @@ Notation
     tau_r        strength of all orders beyond Q, the remainder
     ===========  =====================================================================
 
-    k = sum_{q <= Q} tau_q e_q + tau_r sum_{q > Q} e_q, divided by its mean diagonal
+    k = (sum_{q <= Q} tau_q e_q + tau_r sum_{q > Q} e_q) / E[the same of x with itself]
 
 (Duvenaud et al., 2011; the first order is CoCaBO's.) The e_q come from the power sums by
 the recursion of Newton and Girard, q e_q = sum_s (-1)^(s-1) e_{q-s} p_s, and for unordered
@@ -23,11 +23,15 @@ al., 2022) leave out what lower orders explain,
 
     k~_u = k_u / M_u - m_u m_u' / M_u^2,   m_u = E[k_u(x, .)],  M_u = E[m_u],
 
-E over all values alike. For unordered choices m_u = M_u, so the heat kernel is, up to a
-constant, prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with all
-strengths one. What is left of that product beyond order Q is the remainder. Hardly any
-objective is additive to the last digit, and a model that has no room for the rest becomes
-sure of things that are not so.
+E over all values alike. Units are independent there, so that the mean of a sum of products is
+that of their means; and k is divided by its own mean, so that what else is in a batch of points
+changes nothing.
+
+For unordered choices m_u = M_u, so the heat kernel is, up to a constant,
+prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with all strengths one.
+What is left of that product beyond order Q is the remainder. Hardly any objective is additive
+to the last digit, and a model that has no room for the rest becomes sure of things that are
+not so.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.centred import Centred, CentredMatrix, Reference
+from heat_plugins.core.centred import Centred, CentredMatrix, Reference, mean_variance
 from heat_plugins.core.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, normal_prior
 from heat_plugins.core.distance_kernel import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
@@ -47,6 +51,7 @@ from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.order_terms import Terms
 from heat_plugins.core.units import Units
+from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array
 
 __all__ = ["OrdersKernel"]
@@ -170,17 +175,50 @@ class OrdersKernel(Covariance):
 
         With a remainder (Q + 2,), its share last.
         """
-        log_weights, of_units, _ = self._split(theta)
-        of_numbers, parts = self.split_units(of_units)
-        own = [np.array([variance]) for variance in self.numbers.mean_variances(of_numbers)]
-        own += [
-            np.array([float(reference.shares @ centred.own_at_reference)])
-            for centred, reference in zip(self.centred(parts), self.references, strict=True)
-        ]
-        terms = self._terms(self.own_sums(log_weights, 1), own)
-        variances = np.array([float(part[0]) for part in terms.parts(self.strengths(theta))])
+        parts = self._mean_terms(theta).terms.parts(self.strengths(theta))
+        variances = np.array([float(part[0]) for part in parts])
         shares: Array = variances / variances.sum()
         return shares
+
+    def _mean_terms(self, theta: Array) -> _MeanTerms:
+        """Return the orders of a point with itself, in the mean over all values."""
+        log_weights, of_units, _ = self._split(theta)
+        of_numbers, parts = self.split_units(of_units)
+        numbers, number_slopes = self.numbers.mean_variances(of_numbers)
+        units = [
+            mean_variance(unit, part, prepared, reference.shares, self.orthogonal)
+            for unit, part, prepared, reference in zip(
+                self.units, parts, self._prepared_references, self.references, strict=True
+            )
+        ]
+        own = [np.array([variance]) for variance in (*numbers, *(value for value, _ in units))]
+        slopes = [*number_slopes[:, None], *(slope for _, slope in units)]
+        return _MeanTerms(self._terms(self.own_sums(log_weights, 1), own), slopes)
+
+    def _norm(self, theta: Array) -> tuple[float, Array]:
+        """Return the mean variance of a point over all values, and its gradient (p,)."""
+        log_weights, _, log_strengths = self._split(theta)
+        terms, unit_slopes = self._mean_terms(theta)
+        strengths = self.strengths(theta)
+        by_sums = [float(slope[0]) for slope in terms.by_sums(strengths)]
+        by_weights = np.zeros(len(log_weights))
+        for by_sum, (agreeing, _) in zip(by_sums, self._summand_slopes(log_weights), strict=True):
+            by_weights += by_sum * agreeing
+        by_units = [
+            by_unit[0] * slope
+            for by_unit, slope in zip(terms.by_units(strengths), unit_slopes, strict=True)
+        ]
+        by_strengths = terms.by_log_strengths(strengths, np.ones(1))[: len(log_strengths)]
+        norm = float(terms.value(strengths)[0])
+        # The level has a prior only.
+        return norm, np.concatenate([by_weights, np.zeros(1), *by_units, by_strengths])
+
+    @cached_property
+    def _prepared_references(self) -> list[Any]:
+        return [
+            unit.prepare(reference.points)
+            for unit, reference in zip(self.units, self.references, strict=True)
+        ]
 
     def _terms(self, sums: list[Array], units: list[Array]) -> Terms:
         return Terms(self.max_order, self.has_remainder, sums, units)
@@ -318,14 +356,13 @@ class OrdersKernel(Covariance):
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
         terms = self._terms(sums, [*numbers, *[unit.matrix for unit in units]])
         strengths = self.strengths(theta)
-        raw = terms.value(strengths)
-        norm = float(np.mean(np.diagonal(raw)))
+        kernel = terms.value(strengths)
+        norm, norm_slope = self._norm(theta)
+        kernel /= norm
 
         def pullback(by_kernel: Array) -> Array:
-            # K = raw / mean diagonal of raw
             by_raw = by_kernel / norm
-            share = float(np.vdot(by_kernel, raw)) / (norm**2 * len(raw))
-            by_raw.flat[:: len(raw) + 1] -= share
+            by_norm = -float(np.vdot(by_raw, kernel))
             by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
             by_weights = self._choice_pullback(log_weights, features, by_sums)
             by_values = [by_raw * slope for slope in terms.by_units(strengths)]
@@ -335,9 +372,11 @@ class OrdersKernel(Covariance):
             for unit, by_value in zip(units, by_values[len(numbers) :], strict=True):
                 by_parts.append(unit.pullback(by_value))
             by_strengths = terms.by_log_strengths(strengths, by_raw)[: len(log_strengths)]
-            return np.concatenate([by_weights, *by_parts, by_strengths])
+            of_raw = np.concatenate([by_weights, *by_parts, by_strengths])
+            gradient: Array = of_raw + by_norm * norm_slope
+            return gradient
 
-        return raw / norm, pullback
+        return kernel, pullback
 
     def given(self, theta: Array, points: Array) -> Cross:
         """Return covariances with observations (n, d)."""
@@ -350,6 +389,16 @@ class _Prepared:
     numbers: PreparedNumbers
     units: list[Any]
     n: int
+
+
+class _MeanTerms(NamedTuple):
+    """The orders of means (1,) of all units, and how those of the others than choices vary.
+
+    That is the slope of each mean in the unit's own hyperparameters, numbers first.
+    """
+
+    terms: Terms
+    slopes: list[Array]
 
 
 class _OrdersCross(Cross):
@@ -368,8 +417,7 @@ class _OrdersCross(Cross):
         ]
         has_units = len(of_numbers) > 0 or len(parts) > 0
         self.has_unit_diagonal = not (kernel.orthogonal and has_units)
-        self._norm = 1.0
-        self._norm = float(np.mean(self.diagonal(points)))
+        self._norm = kernel._norm(theta)[0]
 
     def __call__(self, points: Array) -> Array:
         """Return covariances (m, n) of points (m, d) with the observations."""

@@ -240,9 +240,7 @@ class Surrogate:
         points: (n, d) observed points.
         values: (n,) standardised values.
         pending: (p, d) points under evaluation. Their values are taken to be what the
-            process expects, which leaves the mean as it is and lowers the variance. (A
-            kernel without a constant diagonal is scaled by all points, pending ones too,
-            so its mean moves a little.)
+            process expects, which leaves the mean as it is and lowers the variance.
         known_noise: (n,) variances of the standardised values that were measured, NaN where
             they are not known; see :func:`fit`.
     """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.core.centred import Centred, CentredMatrix, Reference
+from heat_plugins.core.centred import Centred, CentredMatrix, Reference, mean_variance
 from heat_plugins.core.centred_numbers import CentredNumbers
 from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Space
@@ -93,13 +93,16 @@ def test_pullback_is_the_slope_of_the_matrices(log_weights, centre):
 @LOG_WEIGHTS
 def test_mean_variances(log_weights, centre):
     numbers = CentredNumbers(COLUMNS, REFERENCES, centre)
-    expected = [
-        centred.own_at_reference @ reference.shares
-        for (_, _, centred), reference in zip(
-            one_by_one(log_weights, centre), REFERENCES, strict=True
-        )
-    ]
-    np.testing.assert_allclose(numbers.mean_variances(log_weights), expected, **EXACT)
+    found, slopes = numbers.mean_variances(log_weights)
+    for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
+        points, shares = REFERENCES[i].points, REFERENCES[i].shares
+        own = centred.own(np.ones(len(points)), centred.means(points))
+        np.testing.assert_allclose(found[i], shares @ own, **EXACT)
+        by_itself = mean_variance(unit, theta, unit.prepare(points), shares, centre)
+        np.testing.assert_allclose([found[i], slopes[i]], np.hstack(by_itself), **EXACT)
+    step = 1e-5
+    above, below = (numbers.mean_variances(log_weights + s)[0] for s in (step, -step))
+    np.testing.assert_allclose(slopes, (above - below) / (2.0 * step), rtol=1e-6, atol=1e-8)
 
 
 @CENTRE
@@ -167,4 +170,4 @@ def test_there_may_be_no_numbers():
     points, none = some_points(4, 10), np.empty(0)
     matrices, pullback = nothing.matrices(none, nothing.prepare(points))
     assert matrices.shape == (0, 4, 4)
-    assert pullback(matrices).shape == nothing.mean_variances(none).shape == (0,)
+    assert pullback(matrices).shape == nothing.mean_variances(none)[0].shape == (0,)

@@ -148,6 +148,7 @@ def test_share_of_the_constant_is_its_part_of_the_mean_prior_variance(space, kno
     cross = kernel.given(theta, space.sample(15, np.random.default_rng(4)))
     constant = float((shares @ cross(points))[0])
     variance = float(shares @ cross.diagonal(points))
+    assert variance == pytest.approx(1.0, abs=1e-10)
     assert constant / variance == pytest.approx(kernel.order_shares(theta)[0], abs=1e-10)
 
 
@@ -163,7 +164,7 @@ def test_single_effects_do_not_overlap_with_pairs(max_order):
     first_theta = theta[: single.n_hyperparameters]
     expected = single.given(first_theta, points[:1])(points)[:, 0].reshape(SIZES)
     expected = expected.mean(axis=(0, 2, 3))
-    # up to the common scale, which makes each kernel have a mean diagonal of one
+    # up to the common scale, which makes the mean variance of each kernel one
     ratio = of_second / expected
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-10)
 
