@@ -6,7 +6,7 @@ A map of the package:
                 (choices, numeric: the kinds of parameters; conditions: when they exist)
     structures  what a user knows about the objective: symmetries, effects that add up
     model       the kernel of the surrogate and all that is said about it
-                (graphs: which choices are next to each other; kernel_names: kernels by name)
+                (graphs: which choices are next to each other; kernel_registry: kernels by name)
     kernels     the kernels of the paper as formulas and as GPyTorch kernels
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna

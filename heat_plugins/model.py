@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from heat_plugins.graphs import GRAPH_NAMES, adjacency, plain_graph
-from heat_plugins.kernel_names import (
-    KERNELS,
+from heat_plugins.kernel_registry import (
+    KernelEntry,
     KernelFunction,
     check_kernel,
-    function_of,
+    entry_of,
     name_of,
     register_kernel,
 )
@@ -28,16 +28,11 @@ from heat_plugins.structures import (
     structure_to_dict,
 )
 
-__all__ = ["KERNELS", "Model", "register_kernel"]
+__all__ = ["Model", "register_kernel"]
 
 Structures = Structure | Literal["auto"] | Sequence[Structure | Literal["auto"]] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
-
-# What kernels that are not a product over the parameters cannot be split into.
-ONLY_AS_A_WHOLE = ("graph-matern", "inverse-polynomial", "hed", "ssk")
-# One rate for all parameters, because the paper has no other version.
-ALWAYS_ISOTROPIC = ("one-hot-rbf", *ONLY_AS_A_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class Model:
         set_field(self, "quantitative", _as_scales(self.quantitative))
         if self.mixing not in get_args(Mixing):
             raise ValueError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
-        if self.ard and self.kernel in ALWAYS_ISOTROPIC:
+        if self.ard and not self.entry.has_ard:
             raise ValueError(f"kernel {self.kernel!r} has one rate for all: ard must not be True")
         self._check_structures()
         self._check_names()
@@ -96,7 +91,7 @@ class Model:
                 "structure must have at most one of Additive, InteractionOrders, "
                 f"RandomDecomposition and 'auto', got {self.structure!r}"
             )
-        if (self.structures or self.is_auto) and self.kernel in ONLY_AS_A_WHOLE:
+        if (self.structures or self.is_auto) and self.entry.kind == "whole":
             raise ValueError(f"kernel {self.kernel!r} takes no structure, got {self.structure!r}")
         sums = [s for s in self.invariances if s.method == "sum"]
         if (combinations or self.is_auto or sums) and not self.is_product:
@@ -112,7 +107,7 @@ class Model:
             )
 
     def _check_names(self) -> None:
-        if (self.graphs or self.order) and self.kernel in ("hed", "ssk"):
+        if (self.graphs or self.order) and not self.entry.takes_graphs:
             raise ValueError(f"kernel {self.kernel!r} takes neither graphs nor order")
         special = [*self.graphs, *self.order, *self.quantitative]
         twice = sorted({name for name in special if special.count(name) > 1})
@@ -131,12 +126,12 @@ class Model:
     @property
     def is_product(self) -> bool:
         """Whether the kernel is a product of one factor for each parameter."""
-        return self.kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
+        return self.entry.kind == "product"
 
     @property
-    def function(self) -> KernelFunction | None:
-        """The function of sqrt(h) that the kernel is; None for the kernels that are built in."""
-        return function_of(self.kernel)
+    def entry(self) -> KernelEntry:
+        """What is known about the kernel."""
+        return entry_of(self.kernel)
 
     @property
     def structures(self) -> tuple[Structure, ...]:
@@ -161,7 +156,7 @@ class Model:
     @property
     def has_ard(self) -> bool:
         """Whether every parameter has a rate of its own."""
-        return self.kernel not in ALWAYS_ISOTROPIC if self.ard is None else self.ard
+        return self.entry.has_ard if self.ard is None else self.ard
 
     @property
     def named(self) -> tuple[str, ...]:

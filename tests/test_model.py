@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins import kernel_names
+from heat_plugins import kernel_registry
 from heat_plugins.core.build import Builder
-from heat_plugins.model import KERNELS, Model, register_kernel
+from heat_plugins.kernel_registry import built_in_kernels
+from heat_plugins.model import Model, register_kernel
 from heat_plugins.space import Categorical, Space
 from heat_plugins.structures import (
     Additive,
@@ -47,7 +48,7 @@ def models(draw):
     structure = draw(st.sampled_from(STRUCTURES))
     has_structure = structure != ()
     is_split = Model(structure=structure).combination or Model(structure=structure).is_auto
-    kernels = PRODUCTS if has_structure else KERNELS
+    kernels = PRODUCTS if has_structure else built_in_kernels()
     kernel = draw(st.sampled_from([k for k in kernels if not (is_split and k == "one-hot-rbf")]))
     allowed = {None, False, True}
     if kernel in (*WHOLE, "one-hot-rbf"):
@@ -91,7 +92,7 @@ def test_defaults():
     assert model != Model(ard=True) and Model(ard=True).has_ard
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", built_in_kernels())
 def test_which_kernels_have_a_rate_each(kernel):
     model = Model(kernel)
     assert model.has_ard == (kernel not in ("one-hot-rbf", *WHOLE))
@@ -127,7 +128,7 @@ def test_arrays_become_lists_that_compare():
 @pytest.fixture(autouse=True)
 def _nothing_is_registered(monkeypatch):
     """Other tests of the same process, and examples of documents, register kernels too."""
-    monkeypatch.setattr(kernel_names, "_REGISTERED", {})
+    monkeypatch.setattr(kernel_registry, "_REGISTERED", {})
 
 
 def laplace(r):
@@ -143,10 +144,10 @@ class Kernels:
 @pytest.fixture
 def registered():
     """Leave the registry as it was."""
-    before = dict(kernel_names._REGISTERED)
+    before = dict(kernel_registry._REGISTERED)
     yield
-    kernel_names._REGISTERED.clear()
-    kernel_names._REGISTERED.update(before)
+    kernel_registry._REGISTERED.clear()
+    kernel_registry._REGISTERED.update(before)
 
 
 @pytest.mark.usefixtures("registered")
@@ -156,7 +157,7 @@ def test_functions_are_stored_by_the_name_they_were_registered_by():
         text = model.to_json()
         assert json.loads(text)["kernel"] == "cauchy of a test"
         assert Model.from_json(text) == Model("cauchy of a test")
-        assert Model.from_json(text).function is Kernels.cauchy
+        assert Model.from_json(text).entry.function is Kernels.cauchy
 
 
 @pytest.mark.usefixtures("registered")
@@ -195,7 +196,7 @@ def test_loading_never_imports_what_the_data_name(tmp_path, monkeypatch):
 def test_unpickled_where_it_is_not_registered():
     register_kernel("laplace", laplace)
     pickled = pickle.dumps(Model("laplace"))
-    kernel_names._REGISTERED.clear()
+    kernel_registry._REGISTERED.clear()
     model = pickle.loads(pickled)
     with pytest.raises(ValueError, match=r"register_kernel\(name, function\), got 'laplace'"):
         Builder(Space((Categorical("c", "abc"),)), model).kernel()
@@ -212,7 +213,7 @@ def test_to_register_again_replaces_the_version_before():
     register_kernel("versioned", version(1))
     second = version(2)
     register_kernel("versioned", second)
-    assert Model("versioned").function is second
+    assert Model("versioned").entry.function is second
 
 
 @pytest.mark.usefixtures("registered")
@@ -232,7 +233,7 @@ def test_what_cannot_be_registered(name, function, message):
     register_kernel("taken", laplace)
     with pytest.raises(ValueError, match=message):
         register_kernel(name, function)
-    assert kernel_names._REGISTERED["taken"] is laplace
+    assert kernel_registry._REGISTERED["taken"].function is laplace
 
 
 BROKEN = {

@@ -13,7 +13,7 @@ from heat_plugins.benchmarks import raw_lines
 from heat_plugins.benchmarks.functions import SFU
 from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
 from heat_plugins.benchmarks.statistics import Facts, Results
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 
 __all__ = [
     "BIOLOGY",
@@ -103,7 +103,7 @@ def _facts_of(make: Callable[[], Any] | None, kept: Facts | None) -> Facts | Non
 
 def peers_of(results: Results) -> list[str]:
     """Return the methods that are not ours."""
-    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *KERNELS, "Ax-heat"}
+    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *built_in_kernels(), "Ax-heat"}
     return [
         name
         for name in results.methods

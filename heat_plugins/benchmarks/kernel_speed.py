@@ -20,7 +20,7 @@ from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.surrogate import NegativeLogDensity
 from heat_plugins.graphs import adjacency
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.structures import (
@@ -52,7 +52,7 @@ def _cases(names: list[str]) -> dict[str, dict[str, Any]]:
     anchor = dict.fromkeys(names, 0)
     return {
         "heat (default)": {},
-        **{name: {"kernel": name} for name in KERNELS if name != "heat"},
+        **{name: {"kernel": name} for name in built_in_kernels() if name != "heat"},
         "a function of sqrt(h)": {"kernel": _exponential},
         "path graphs": {"graphs": dict.fromkeys(names, "path")},
         "quantitative": {"quantitative": names},

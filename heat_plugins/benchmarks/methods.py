@@ -42,7 +42,7 @@ from heat_plugins.benchmarks.tasks import (
     Task,
     active_parameters,
 )
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.structures import (
     Additive,
@@ -354,9 +354,10 @@ def method_named(name: str) -> Method:
     if name in METHODS:
         return METHODS[name]
     kernel, plus, structure = name.partition("+")
-    if kernel in KERNELS and (structure in STRUCTURE_OF if plus else True):
+    if kernel in built_in_kernels() and (structure in STRUCTURE_OF if plus else True):
         return of_kernel(f"the kernel and the structure {name}", kernel, structure or None)
     raise ValueError(
         f"method must be one of {', '.join(METHODS)}, or KERNEL or KERNEL+STRUCTURE with a kernel "
-        f"of {', '.join(KERNELS)} and a structure of {', '.join(STRUCTURE_OF)}; got {name!r}"
+        f"of {', '.join(built_in_kernels())} and a structure of {', '.join(STRUCTURE_OF)}; "
+        f"got {name!r}"
     )

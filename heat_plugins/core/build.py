@@ -6,7 +6,6 @@ space, model -> columns by kind -> units -> kernel
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,14 +32,11 @@ from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.match_kernel import AllPermutations, GivenPermutations, MatchKernel
 from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.orders import OrdersKernel
-from heat_plugins.core.profiles import Matern52, OfDistance, Profile, RationalQuadratic
-from heat_plugins.core.spectral_kernel import GraphMatern, InversePolynomials, SpectralKernel
-from heat_plugins.core.string_kernel import StringKernel
+from heat_plugins.core.profiles import OfDistance, Profile
 from heat_plugins.core.symmetry import Block, Symmetry
 from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.graphs import adjacency, is_complete
 from heat_plugins.kernels.decompositions import random_tree_components
-from heat_plugins.kernels.dictionaries import diverse_dictionary
 from heat_plugins.kernels.permutation_groups import closure, orbits, sample
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
@@ -57,7 +53,6 @@ __all__ = ["Builder", "LARGEST_GROUP"]
 Indices = NDArray[np.int64]
 
 LARGEST_GROUP = 20_000  # permutations that are listed, to tell points apart
-N_ANCHORS = 128  # of the kernel "hed", as many as BODi has
 N_NODES = 16  # of the quadrature over a number
 # Pairs of observations times features that a step of a fit works on: 300 points with 500
 # features, as many as the widest problem has whose results are published.
@@ -81,6 +76,7 @@ class Builder:
         """Sort the columns by kind, and check that what is said about them can be."""
         self.space = space
         self.model = model
+        self._entry = model.entry
         nowhere = np.zeros(len(space), dtype=bool)
         self.optional = nowhere if conditions is None else conditions.is_optional
         self._branching = nowhere if conditions is None else conditions.is_branching
@@ -172,7 +168,7 @@ class Builder:
         COMBO's kernel is the graph's heat kernel alone. It is as smooth as an RBF kernel, and
         a search that trusts it misses the one choice that is better than its neighbours.
         """
-        return self.model.kernel == "heat"
+        return self._entry.has_remainder
 
     def _is_unordered(self, columns: Indices) -> NDArray[np.bool_]:
         special = np.isin(columns, [*self._graphs, *self._quantities])
@@ -262,19 +258,15 @@ class Builder:
     @property
     def _is_product(self) -> bool:
         """Whether the kernel is a product in which any further parameter is a factor."""
-        is_heat = self.model.kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
-        return is_heat and self.model.has_ard and self.model.mixing == "product"
+        model = self.model
+        return model.is_product and model.has_ard and model.mixing == "product"
 
     def _kernel(self, combination: Combination | None, n_observations: int) -> Covariance:
-        name = self.model.kernel
-        if name == "ssk":
-            return self._with_rest(self._strings, self._discrete())
-        if name == "hed":
-            return self._with_rest(self._hed, self._discrete())
-        if name == "graph-matern":
-            return self._with_rest(self._spectral(GraphMatern), self._unordered())
-        if name == "inverse-polynomial":
-            return self._with_rest(self._spectral(InversePolynomials), self._unordered())
+        if self._entry.kind == "whole":
+            factory = self._entry.factory
+            assert factory is not None
+            columns = self._discrete() if self._entry.is_for_ordered else self._unordered()
+            return self._with_rest(lambda c: factory(self.space, c), columns)
         if isinstance(combination, RandomDecomposition):
             tree = combination
             return self._mixed(lambda c: self._decomposition(c, tree, n_observations))
@@ -311,12 +303,13 @@ class Builder:
         return self._with_rest(kernel, self._discrete())
 
     def _profile(self) -> Profile | None:
-        function, name = self.model.function, self.model.kernel
-        if function is not None:
-            return OfDistance(function)
-        if name == "matern":
-            return Matern52()
-        return RationalQuadratic() if name == "rational-quadratic" else None
+        entry = self._entry
+        if entry.function is not None:
+            return OfDistance(entry.function)
+        if entry.kind != "profile" or entry.factory is None:
+            return None
+        profile: Profile = entry.factory()
+        return profile
 
     def _product(self, columns: Indices) -> Covariance:
         return self._factors(columns, self._profile(), self.model.has_ard)
@@ -391,7 +384,7 @@ class Builder:
         """Return how isotropic kernels tie their weights."""
         scales = [feature_map.log_scales, np.zeros(0) if wide is None else wide.log_scales]
         log_scales = np.concatenate([*scales, np.zeros(len(graphs))])
-        if self.model.kernel not in ("heat", "combo"):
+        if not self._entry.has_diffusion_time:
             return Tie(log_scales)
         sizes = [np.zeros(len(log_scale)) for log_scale in scales]
         sizes[0][: len(plain)] = self._n_unordered(plain)
@@ -404,20 +397,6 @@ class Builder:
     def _n_unordered(self, columns: Indices) -> Array:
         """Return the numbers of choices of columns, 0 where they are not unordered."""
         return np.where(self._is_unordered(columns), self.space.n_levels[columns], 0.0)
-
-    def _spectral(self, phi: Any) -> Callable[[Indices], Covariance]:
-        return lambda columns: SpectralKernel(self.space, columns, phi(len(columns)))
-
-    def _strings(self, columns: Indices) -> Covariance:
-        return StringKernel(columns, int(max(self.space.n_levels[columns])))
-
-    def _hed(self, columns: Indices) -> Covariance:
-        sizes = self.space.n_levels[columns].astype(np.int64)
-        anchors = np.full((N_ANCHORS, len(self.space)), np.nan)
-        rng = np.random.default_rng(0)
-        anchors[:, columns] = diverse_dictionary(sizes.tolist(), N_ANCHORS, rng)
-        feature_map = FeatureMap([AnchorDistances(anchors, isotropic=True)])
-        return DistanceKernel(feature_map, (), Matern52(), Tie(feature_map.log_scales))
 
     # --------------------------------------------------------------------------- units
 

@@ -17,7 +17,7 @@ from ax.exceptions.core import UserInputError
 from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
 from ax.storage.sqa_store import db
 
-from heat_plugins import Additive, PermutationInvariant, kernel_names, register_kernel
+from heat_plugins import Additive, PermutationInvariant, kernel_registry, register_kernel
 from heat_plugins.ax import HeatGenerators, heat_generation_strategy
 from heat_plugins.ax.node import HeatNode
 
@@ -228,11 +228,11 @@ def exponential(r: Any) -> Any:
 
 @pytest.fixture
 def _registered() -> Iterator[None]:
-    before = dict(kernel_names._REGISTERED)
+    before = dict(kernel_registry._REGISTERED)
     register_kernel("exponential", exponential)
     yield
-    kernel_names._REGISTERED.clear()
-    kernel_names._REGISTERED.update(before)
+    kernel_registry._REGISTERED.clear()
+    kernel_registry._REGISTERED.update(before)
 
 
 @pytest.mark.usefixtures("_registered")

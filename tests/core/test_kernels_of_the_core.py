@@ -13,7 +13,8 @@ from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.surrogate import Hyperparameters, Surrogate, fit
 from heat_plugins.core.values import standardise
-from heat_plugins.model import KERNELS, Model
+from heat_plugins.kernel_registry import built_in_kernels
+from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.structures import (
     Additive,
@@ -52,7 +53,7 @@ TWO_SWAPS = [[1, 0, 2, 3], [0, 1, 3, 2]]
 WHOLE_GROUP = [[1, 2, 3, 0], [1, 0, 2, 3]]  # too large for nine samples
 
 MODELS = {
-    **{name: Model(name) for name in KERNELS},
+    **{name: Model(name) for name in built_in_kernels()},
     "heat isotropic": Model(ard=False),
     "casmopolitan isotropic": Model("casmopolitan", ard=False),
     "matern isotropic": Model("matern", ard=False),

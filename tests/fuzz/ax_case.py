@@ -14,7 +14,7 @@ from heat_plugins import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.model import ALWAYS_ISOTROPIC, KERNELS, ONLY_AS_A_WHOLE
+from heat_plugins.kernel_registry import built_in_kernels, entry_of
 
 __all__ = ["AxCase", "AxStep", "random_ax_case"]
 
@@ -209,12 +209,12 @@ def _settings(draw: Draw, space: AxSpace) -> tuple[dict[str, Any], tuple[tuple[s
     }
     if draw.chance(0.5):
         return settings, ()
-    kernel = draw.one_of("heat", "heat", *KERNELS)
+    kernel = draw.one_of("heat", "heat", *built_in_kernels())
     settings["kernel"] = kernel
     settings["mixing"] = draw.one_of("product", "product", "sum", "mixture")
-    if kernel not in ALWAYS_ISOTROPIC:
+    if entry_of(kernel).has_ard:
         settings["ard"] = draw.one_of(None, True, False)
-    if kernel in ONLY_AS_A_WHOLE:
+    if entry_of(kernel).kind == "whole":
         return settings, ()
     always = space.active({})
     listed = [

@@ -21,7 +21,7 @@ from heat_plugins import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.model import ALWAYS_ISOTROPIC, KERNELS, ONLY_AS_A_WHOLE
+from heat_plugins.kernel_registry import built_in_kernels, entry_of
 
 __all__ = ["SamplerSettings", "random_settings"]
 
@@ -133,16 +133,16 @@ def _listed(space: Space) -> list[Parameter]:
 
 def _model(draw: Draw, space: Space) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
     """Return arguments of the model, and the groups of parameters that can change places."""
-    kernel: Any = draw.one_of("heat", "heat", *KERNELS, _exponential)
+    kernel: Any = draw.one_of("heat", "heat", *built_in_kernels(), _exponential)
     arguments: dict[str, Any] = {"kernel": kernel}
     if draw.chance(0.5):
-        arguments["ard"] = False if kernel in ALWAYS_ISOTROPIC else draw.one_of(None, True, False)
+        arguments["ard"] = draw.one_of(None, True, False) if entry_of(kernel).has_ard else False
     listed = _listed(space)
     alike = _alike(space)
-    groups = (alike,) if alike and kernel not in ONLY_AS_A_WHOLE and draw.chance(0.7) else ()
+    groups = (alike,) if alike and entry_of(kernel).kind != "whole" and draw.chance(0.7) else ()
     if kernel not in ("hed", "ssk"):
         arguments |= _neighbours(draw, [p for p in listed if not groups or p.name not in alike])
-    if kernel in ONLY_AS_A_WHOLE:
+    if entry_of(kernel).kind == "whole":
         return arguments, ()
     is_product = kernel in ("heat", "casmopolitan", "combo", "one-hot-rbf")
     structures: list[Any] = []
@@ -151,7 +151,7 @@ def _model(draw: Draw, space: Space) -> tuple[dict[str, Any], tuple[tuple[str, .
         if isinstance(space.parameters[0].first, CategoricalDistribution):
             methods += ["padded-sort", "product", *(["sum"] if is_product else [])]
         structures.append(PermutationInvariant(groups[0], method=draw.choice(methods)))
-    if is_product and kernel not in ALWAYS_ISOTROPIC and arguments.get("ard") is not False:
+    if is_product and entry_of(kernel).has_ard and arguments.get("ard") is not False:
         structures += draw.some(
             [
                 "auto",

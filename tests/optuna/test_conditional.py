@@ -16,7 +16,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.structures import (
     Additive,
     Anchors,
@@ -210,7 +210,7 @@ def with_everything(trial: optuna.Trial) -> float:
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    **{kernel: {"kernel": kernel} for kernel in KERNELS},
+    **{kernel: {"kernel": kernel} for kernel in built_in_kernels()},
     "function": {"kernel": lambda r: np.exp(-r)},
     "isotropic": {"ard": False},
     "sum": {"mixing": "sum"},

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.pareto import hypervolume, non_dominated
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.structures import (
     Additive,
     Anchors,
@@ -253,7 +253,7 @@ def test_parameters_that_exist_in_one_branch_only() -> None:
 
 NAMES = ["x0", "x1", "x2"]
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    **{kernel: {"kernel": kernel} for kernel in KERNELS},
+    **{kernel: {"kernel": kernel} for kernel in built_in_kernels()},
     "isotropic": {"ard": False},
     "mixture": {"mixing": "mixture"},
     "padded sort": {"structure": PermutationInvariant(NAMES)},

@@ -18,7 +18,7 @@ from optuna.trial import TrialState, create_trial
 from heat_plugins import HeatSampler
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.trust_region import NO_REGION
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.structures import (
     Additive,
     Anchors,
@@ -45,7 +45,7 @@ def mixed_objective(trial: optuna.Trial) -> float:
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    **{kernel: {"kernel": kernel} for kernel in KERNELS},
+    **{kernel: {"kernel": kernel} for kernel in built_in_kernels()},
     "function": {"kernel": laplace},
     "isotropic": {"ard": False},
     "sum with numbers": {"mixing": "sum"},
