@@ -240,6 +240,7 @@ class NumberLine:
         ends = self._place(np.array([min(first, middle - 1.0), max(last, middle + 1.0)]))
         return float(ends[0]), float(ends[1])
 
+    @usual_errors
     def spread(self, uniform: Array) -> Array:
         """Turn uniform numbers in [0, 1) into places, uniform on the line of the parameter.
 

@@ -36,6 +36,7 @@ from heat_plugins.core.history import History
 from heat_plugins.core.suggest import NothingAllowed, Suggestion, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Array
 
@@ -69,6 +70,7 @@ class HeatStartAdapter(Adapter):
         """Whether there is no parameter that can be tuned."""
         return not len(self._codes.space)
 
+    @usual_errors
     def _fit(
         self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
     ) -> None:
@@ -142,6 +144,7 @@ class HeatStartAdapter(Adapter):
         needed = {metric for constraint in relative for metric in constraint.metric_signatures}
         return all(abs(known.get(metric, np.nan)) < LARGEST_VALUE for metric in needed)
 
+    @usual_errors
     def _gen(
         self,
         n: int,
@@ -265,6 +268,7 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
 
     generator: HeatGenerator
 
+    @usual_errors
     def _fit(
         self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
     ) -> None:

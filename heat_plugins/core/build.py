@@ -35,6 +35,7 @@ from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import OfDistance, Profile
 from heat_plugins.core.symmetry import Block, Symmetry
 from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.graphs import adjacency, is_complete
 from heat_plugins.kernels.decompositions import random_tree_components
 from heat_plugins.kernels.permutation_groups import closure, orbits, sample
@@ -72,6 +73,7 @@ class Builder:
             groups that name them have no effect.
     """
 
+    @usual_errors
     def __init__(self, space: Space, model: Model, conditions: Conditions | None = None) -> None:
         """Sort the columns by kind, and check that what is said about them can be."""
         self.space = space

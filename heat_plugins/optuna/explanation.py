@@ -15,6 +15,7 @@ from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.suggest import History, Settings, canonical, objective_of
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import value_of_one
+from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Space
 
 __all__ = ["Explanation", "explain"]
@@ -65,6 +66,7 @@ def _range(rows: tuple[tuple[Any, float], ...]) -> float:
     return max(effects) - min(effects)
 
 
+@usual_errors
 def explain(
     space: Space,
     history: History,

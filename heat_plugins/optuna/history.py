@@ -126,6 +126,7 @@ class StudyReader:
         self._failed: list[_Row] = []
         self._history: History | None = None
 
+    @usual_errors
     def obey(self, allowed: Callable[[Array], NDArray[np.bool_]]) -> None:
         """Count only points that a rule allows: then those are all there is to try."""
         self._allowed = allowed
@@ -274,6 +275,7 @@ class StudyReader:
                     continue
         return held
 
+    @usual_errors
     def reserved_since(
         self, trials: Sequence[FrozenTrial], current: FrozenTrial, asked: Asked
     ) -> list[tuple[FrozenTrial, Array]]:
@@ -292,6 +294,7 @@ class StudyReader:
             if (point := self._point_of(trial, asked)) is not None
         ]
 
+    @usual_errors
     def is_among(self, points: Array, others: Sequence[Array]) -> NDArray[np.bool_]:
         """(m,) which of points (m, d) are one of some others (d,), to the objective."""
         taken = self._stacked(list(others))
@@ -303,6 +306,7 @@ class StudyReader:
         lacks = np.isnan(points).any(axis=1)
         return np.where(lacks, rest.contains(points), whole.contains(np.nan_to_num(points)))
 
+    @usual_errors
     def is_exhausted(
         self, trials: Sequence[FrozenTrial], asked: Asked, ended: FrozenTrial | None = None
     ) -> bool:

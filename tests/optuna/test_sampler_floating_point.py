@@ -56,6 +56,18 @@ def test_a_subnormal_range() -> None:
     study.optimize(lambda trial: trial.suggest_float("x", 5e-324, 1e-310, log=True), n_trials=6)
 
 
+def test_a_conditional_space_that_runs_out() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_int("x", 0, 2)
+        return x + (0.5 * (trial.suggest_categorical("c", "ab") == "a") if x == 0 else 0.0)
+
+    sampler = HeatSampler(seed=0, n_startup_trials=2, deterministic_objective=True)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=10)
+    assert len(study.trials) == 4  # all that there are
+    sampler.explain(study)
+
+
 def test_a_rule_of_the_user_has_the_users_settings() -> None:
     found = []
 
