@@ -15,7 +15,7 @@ import numpy as np
 from ax.adapter.base import Adapter, BaseGenArgs, GenResults
 from ax.adapter.data_utils import ExperimentData
 from ax.adapter.torch import TorchAdapter
-from ax.core.observation import ObservationFeatures
+from ax.core.observation import ObservationData, ObservationFeatures
 from ax.core.optimization_config import MultiObjectiveOptimizationConfig, OptimizationConfig
 from ax.core.search_space import SearchSpace
 from ax.core.types import TParameterization
@@ -287,6 +287,19 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
                 model=self._model,
                 **kwargs,
             )
+
+    @usual_errors
+    def _cross_validate(
+        self,
+        search_space: SearchSpace,
+        cv_training_data: ExperimentData,
+        cv_test_points: list[ObservationFeatures],
+        use_posterior_predictive: bool = False,
+    ) -> list[ObservationData]:
+        """Predict test points from the training data, of which the same counts as in a fit."""
+        return TorchAdapter._cross_validate(
+            self, search_space, _finite(cv_training_data), cv_test_points, use_posterior_predictive
+        )
 
     def _best(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ax.adapter.cross_validation import cross_validate
 from ax.api.client import Client
 from ax.api.protocols.metric import IMetric
 from ax.api.protocols.runner import IRunner
@@ -127,6 +128,19 @@ def test_a_value_with_an_infinite_error_says_nothing(
     asked = run(client, lambda p: (value_of(p), 0.01), 3)
     assert client.predict([outlier])[0]["y"][0] > 1.0
     assert all(p["c"] != "d" for p in asked)
+
+
+@pytest.mark.parametrize("told", [(-20.0, math.inf), math.inf])
+def test_cross_validation_leaves_out_what_says_nothing(
+    client_of: Any, space: list[Any], told: Any
+) -> None:
+    client = client_of(space)
+    attach(client, {"c": "d", "x": 0.9, "n": 5}, {"y": told})
+    grid(client, lambda p: {"y": (value_of(p), 0.01)})
+    client.get_next_trials(1)
+    results = cross_validate(client._generation_strategy.adapter)
+    assert len(results) == 9
+    assert all(np.isfinite(result.predicted.means_dict["y"]) for result in results)
 
 
 def test_known_noise_is_in_the_model_of_ax(client_of: Any, space: list[Any]) -> None:
