@@ -43,6 +43,7 @@ class FeasiblePoints:
         self._on_missing = on_missing
         self._on_error = on_error
         self._known: dict[bytes, bool] = {}
+        self._missing: set[bytes] = set()  # points at which the function missed a parameter
         self._errors = np.geterr()  # as the user's program has them
 
     def __call__(self, points: Array) -> NDArray[np.bool_]:
@@ -58,12 +59,17 @@ class FeasiblePoints:
                     self._known[key] = bool(self._is_feasible(params))
             except KeyError as error:
                 self._on_missing(str(error))
+                self._missing.add(key)
                 self._known[key] = True
             except Exception as error:
                 error.add_note(f"raised by `is_feasible` of `HeatSampler` for {params!r}")
                 self._on_error(error)
                 raise
         return self._known[key]
+
+    def is_unsettled(self, point: Array) -> bool:
+        """Whether the function looked for a parameter which a point (d,) does not have."""
+        return point.tobytes() in self._missing
 
 
 def seems_feasible(is_feasible: IsFeasible, params: dict[str, Any]) -> bool:

@@ -333,10 +333,7 @@ class HeatSampler(BaseSampler):
                 return {}
             suggestion = self._reserved(study, trial, reader, history, held)
             self._speak(trials, reader, suggestion)
-        # The objective may yet ask for what is not expected to exist: any value will do.
-        anything = reader.space.sample(1, self._rng(trial, "spare"))[0]
-        spare = np.where(np.isnan(suggestion.point), anything, np.nan)
-        params = reader.space.decode(suggestion.point) | reader.space.decode(spare)
+            params = self._with_spare_values(trial, reader, suggestion.point)
         params = {name: value for name, value in params.items() if name in search_space}
         for name, position in ambiguous_choices(search_space, params).items():
             _note(study, trial, choice_key(name), position)
@@ -346,6 +343,25 @@ class HeatSampler(BaseSampler):
                 trial._trial_id, _RECORD_KEY, _record_of(suggestion, reader, seconds)
             )
         return params
+
+    def _with_spare_values(
+        self, trial: FrozenTrial, reader: StudyReader, point: Array
+    ) -> dict[str, Any]:
+        """Return the values of a point, and some of what is not expected to exist there.
+
+        The objective may yet ask for it. Any value will do, unless the user's rule looked for it.
+        """
+        rng, params = self._rng(trial, "spare"), reader.space.decode(point)
+        rule = self._is_feasible
+        if self._allowed is None or not self._allowed.is_unsettled(point):
+            rule = None
+        for _ in range(_RANDOM_DRAWS):
+            anything = reader.space.sample(1, rng)[0]
+            spare = reader.space.decode(np.where(np.isnan(point), anything, np.nan))
+            whole = {**self._union.fixed_values(), **params, **spare}
+            if rule is None or seems_feasible(rule, whole):
+                break
+        return params | spare
 
     def _fixed_by_wrapper(self, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
         """Return what a wrapper keeps for itself, with the values that the last trial had.

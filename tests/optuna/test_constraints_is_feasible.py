@@ -324,3 +324,31 @@ def test_threads_keep_to_the_rule(n_jobs: int) -> None:
     study.optimize(whole, n_trials=12, n_jobs=n_jobs)
     assert all(divides(trial.params) for trial in study.trials[1:])
     assert len({trial.params["k"] for trial in study.trials}) == 13
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_trials_from_elsewhere_lack_is_subject_to_the_rule(seed: int) -> None:
+    """A parameter that seems not to exist at a point gets a value nevertheless."""
+    choices = CategoricalDistribution(tuple(range(6)))
+
+    def objective(trial: optuna.Trial) -> float:
+        return float(sum(trial.suggest_categorical(name, choices.choices) for name in "xyz"))
+
+    def is_feasible(params: Params) -> bool:
+        return sum(params[name] for name in "xyz") % 3 != 1
+
+    sampler = HeatSampler(seed=seed, n_startup_trials=3, is_feasible=is_feasible)
+    study = optuna.create_study(sampler=sampler)
+    for x in range(1, 6):
+        study.enqueue_trial({"x": x})
+    study.optimize(objective, n_trials=5)
+    distributions: dict[str, BaseDistribution] = {"x": choices, "z": choices}
+    for z in range(4):
+        params = {"x": 0, "z": z}
+        study.add_trial(
+            optuna.create_trial(params=params, distributions=distributions, value=-9.0 - z)
+        )
+    study.optimize(objective, n_trials=10)
+    own = study.trials[9:]
+    assert any(trial.params["x"] == 0 for trial in own)
+    assert all(is_feasible(trial.params) for trial in own)
