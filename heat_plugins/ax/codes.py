@@ -135,9 +135,10 @@ class HeatCodes(Transform):
                 sort_values=True,
             )
         assert isinstance(parameter, RangeParameter)
+        # Bounds that Ax would round lie outside.
         return RangeParameter(
             name=name,
             parameter_type=ParameterType.FLOAT,
-            lower=self.encode(name, parameter.lower),
-            upper=self.encode(name, parameter.upper),
+            lower=max(self.encode(name, parameter.lower), 0.0),
+            upper=min(self.encode(name, parameter.upper), 1.0),
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil, floor
 from typing import Any
 
 from ax.core.parameter import ChoiceParameter, ParameterType, RangeParameter
@@ -48,20 +50,28 @@ def _parameter(parameter: AxParameter) -> Parameter:
 
 
 def _number(parameter: RangeParameter) -> Parameter:
-    name, low, high = parameter.name, parameter.lower, parameter.upper
-    log = bool(parameter.log_scale)
+    name, log = parameter.name, bool(parameter.log_scale)
     if parameter.parameter_type == ParameterType.INT:
-        return Integer(name, int(low), int(high), log=log)
-    return Float(name, float(low), float(high), step=_step(parameter), log=log)
+        return Integer(name, int(parameter.lower), int(parameter.upper), log=log)
+    low, high, step = _grid(parameter)
+    return Float(name, low, high, step=step, log=log)
 
 
-def _step(parameter: RangeParameter) -> float | None:
-    """Return the step of a number that Ax rounds, where its bounds are round numbers too."""
-    digits = parameter.digits
-    if digits is None or parameter.log_scale:
-        return None
-    bounds = (parameter.lower, parameter.upper)
-    return float(10.0**-digits) if all(round(b, digits) == b for b in bounds) else None
+def _grid(parameter: RangeParameter) -> tuple[float, float, float | None]:
+    """Return bounds and step of a float, on the grid of the values that Ax rounds to."""
+    low, high, digits = float(parameter.lower), float(parameter.upper), parameter.digits
+    if digits is None or parameter.logit_scale:
+        return low, high, None
+    step = Fraction(10) ** -digits
+    first, last = ceil(_written(low) / step), floor(_written(high) / step)
+    if first >= last or (parameter.log_scale and first <= 0):  # hardly any value is left
+        return low, high, None
+    return float(first * step), float(last * step), float(step)
+
+
+def _written(number: float) -> Fraction:
+    """Return a number as it is written: 0.3 is three times 0.1."""
+    return Fraction(str(number))
 
 
 def parents_of(search_space: SearchSpace) -> dict[str, tuple[str, Sequence[Any]]]:

@@ -15,6 +15,7 @@ from ax.core.parameter import (
     ParameterType,
     RangeParameter,
 )
+from ax.exceptions.core import SearchSpaceExhausted
 
 Params = dict[str, Any]
 FLOAT, INT, TEXT = ParameterType.FLOAT, ParameterType.INT, ParameterType.STRING
@@ -88,11 +89,24 @@ def test_digits_are_kept(client_of: Any, run: Any) -> None:
     assert all(p["odd"] == round(p["odd"], 1) for p in asked)
 
 
-def test_a_rounded_range_is_exhausted_like_a_list_of_numbers(client_of: Any, run: Any) -> None:
-    parameter = RangeParameter("x", FLOAT, 0.0, 0.5, digits=1)
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        (RangeParameter("x", FLOAT, 0.0, 0.5, digits=1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        (RangeParameter("x", FLOAT, 0.05, 0.35, digits=1), [0.1, 0.2, 0.3]),
+        (RangeParameter("x", FLOAT, -0.1, 0.14, digits=1), [-0.1, 0.0, 0.1]),
+        (RangeParameter("x", FLOAT, 0.1, 0.4, digits=1, log_scale=True), [0.1, 0.2, 0.3, 0.4]),
+    ],
+    ids=["round bounds", "odd bounds", "below 0", "log"],
+)
+def test_a_rounded_range_is_exhausted_like_a_list_of_numbers(
+    client_of: Any, run: Any, parameter: RangeParameter, values: list[float]
+) -> None:
     client = client_of([parameter], deterministic_objective=True)
-    asked = run(client, lambda p: p["x"], 6)
-    assert sorted(p["x"] for p in asked) == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    asked = run(client, lambda p: p["x"], len(values))
+    assert sorted(p["x"] for p in asked) == values
+    with pytest.raises(SearchSpaceExhausted):
+        client.get_next_trials(1)
 
 
 def test_probabilities_are_searched_on_the_logit_scale(client_of: Any, run: Any) -> None:
