@@ -82,7 +82,7 @@ class AxCase:
         """Return what is measured of an arm, metric by metric."""
         names = [m for m in METRICS if m in self.objective or m in str(self.outcome_constraints)]
         if self.shape == "incomplete" and number % 4 == 1:
-            names = names[1:]
+            names = names[1:] or names  # Ax takes no trial for complete without any value
         return {name: self._value(name, params, number) for name in names}
 
     def _value(self, name: str, params: Params, number: int) -> Any:

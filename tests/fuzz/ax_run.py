@@ -2,6 +2,7 @@
 
 import tempfile
 import traceback
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ax.api.client import Client
 from ax.core.data import Data
 from ax.core.experiment import Experiment
-from ax.exceptions.core import SearchSpaceExhausted
+from ax.exceptions.core import SearchSpaceExhausted, UnsupportedError
 from ax_case import AxCase, AxStep, random_ax_value
 from ax_space import Params
 from draw import Draw
@@ -167,15 +168,23 @@ class _AxPlayer:
     def save(self, _: AxStep) -> None:
         path = str(self.folder / "experiment.json")
         self.client.save_to_json_file(path)
-        self.client = Client.load_from_json_file(path)
+        try:
+            self.client = Client.load_from_json_file(path)
+        except UnsupportedError as error:
+            # Ax cannot load a batch that has the status quo among its arms.
+            if "Status quo arm" not in str(error):
+                raise
 
     def ask(self, _: AxStep) -> None:
         """Ask for what users look at in between."""
         client = self.client
-        is_single = "," not in self.case.objective
-        best = client.get_best_parameterization if is_single else client.get_pareto_frontier
         try:
-            best()
+            if "," not in self.case.objective:
+                client.get_best_parameterization()
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # a model of Ax's own finds the frontier
+                    client.get_pareto_frontier()
             client.predict([event.params for event in self.result.events[:2]])
         except Exception as error:
             # Ax says so where there are no data, or no arm is known to be feasible.
