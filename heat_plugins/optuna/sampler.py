@@ -538,7 +538,7 @@ class HeatSampler(BaseSampler):
         _check_objectives(study)
         sampler = self._independent_sampler
         with self._alone_with(study):
-            if self._warn_independent_sampling and self._is_modelled(study, param_name):
+            if self._warn_independent_sampling and self._was_modelled(study, param_name):
                 self._notices.independent(param_name, trial)
             self._given[param_name] = param_distribution
             if sampler is None:
@@ -554,12 +554,15 @@ class HeatSampler(BaseSampler):
             _note(study, trial, choice_key(name), position)
         return value
 
-    def _is_modelled(self, study: Study, param_name: str) -> bool:
-        """Whether the model knew of a parameter and was ready to choose its value."""
+    def _was_modelled(self, study: Study, param_name: str) -> bool:
+        """Whether the model was ready to choose the value of a parameter.
+
+        Not where the objective has to show first in which form it asks for it.
+        """
         complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         if len(complete) < max(self._settings.n_startup_trials, 1):
             return False
-        return param_name in self._union.calculate(study)
+        return param_name in self._inferred
 
     def _sample_at_random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
@@ -608,12 +611,24 @@ class HeatSampler(BaseSampler):
             self._asked.pop(trial._trial_id, None)
             self._last_params = dict(trial.params)
             self._raise_mistake(trial)
-            if self._settings.deterministic and self._reader is not None:
-                trials = study.get_trials(deepcopy=False)
-                if self._reader.is_exhausted(trials, self._asked, ended=trial):
-                    self._stop(study)
+            if self._settings.deterministic and self._is_last(study, trial):
+                self._stop(study)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
+
+    def _is_last(self, study: Study, trial: FrozenTrial) -> bool:
+        """Whether nothing is left to try after a trial that has ended."""
+        if self._reader is None:  # all its values were given, so that nobody has asked for any
+            search_space = self.infer_relative_search_space(study, trial)
+            if not search_space:
+                return False
+            try:
+                self._reader_for(search_space)
+            except ValueError:  # settings that do not fit trials from elsewhere
+                return False
+        assert self._reader is not None
+        trials = study.get_trials(deepcopy=False)
+        return self._reader.is_exhausted(trials, self._asked, ended=trial)
 
     def _stop(self, study: Study) -> None:
         try:

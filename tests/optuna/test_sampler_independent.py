@@ -136,6 +136,23 @@ def test_conditional_parameters_are_not_warned_of(optuna_log: pytest.LogCaptureF
     assert not optuna_log.records
 
 
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+def test_what_the_objective_has_to_show_first_is_not_warned_of(
+    optuna_log: pytest.LogCaptureFixture,
+) -> None:
+    """A new sampler cannot know whether lists in a study were tuples once."""
+    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=2))
+
+    def objective(trial: optuna.Trial) -> float:
+        choices: Any = ([1], [1, 2])
+        return trial.suggest_float("x", 0.0, 1.0) + len(trial.suggest_categorical("c", choices))
+
+    study.optimize(objective, n_trials=4)
+    study.sampler = HeatSampler(seed=0, n_startup_trials=2)
+    study.optimize(objective, n_trials=3)
+    assert not optuna_log.records
+
+
 def test_the_warning_of_independent_sampling_can_be_switched_off(
     optuna_log: pytest.LogCaptureFixture,
 ) -> None:

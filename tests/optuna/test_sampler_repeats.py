@@ -178,6 +178,17 @@ def test_a_deterministic_study_runs_what_is_enqueued_before_it_stops() -> None:
     assert {trial.state for trial in study.trials} == {TrialState.COMPLETE}
 
 
+def test_a_new_sampler_sees_at_once_that_everything_has_been_tried() -> None:
+    """Even if it has not been asked for a point, because all values were given."""
+    study = optuna.create_study(sampler=HeatSampler(seed=0, deterministic_objective=True))
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 3)), n_trials=10)
+    assert len(study.trials) == 4
+    study.sampler = HeatSampler(seed=0, deterministic_objective=True)
+    study.enqueue_trial({"x": 1})
+    study.optimize(lambda trial: float(trial.suggest_int("x", 0, 3)), n_trials=10)
+    assert len(study.trials) == 5
+
+
 @pytest.mark.parametrize("wide", [(0, 11), (-6, 5), (20, 31)])
 def test_a_study_that_has_stopped_goes_on_in_a_wider_range(wide: tuple[int, int]) -> None:
     study = optuna.create_study(
