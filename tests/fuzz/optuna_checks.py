@@ -1,11 +1,10 @@
 """What must be true of every study, whatever happens in it."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 from optuna_case import OptunaCase, foreign_trial
 from optuna_run import Event, Run, run
 from optuna_space import is_value_of, position_of
@@ -112,9 +111,11 @@ def _is_refused(rule: Callable[[dict[str, Any]], bool], params: dict[str, Any]) 
 def _refused_values(case: OptunaCase, result: Run) -> list[str]:
     """Return what the sampler says of values that Optuna did not take, though all is regular."""
     # Which form of a parameter is right shows when the objective asks for it.
-    n_others = sum(_is_other(case, trial) for trial in _foreign_trials(case))
-    if result.n_refused > n_others:
-        return [f"refused: {result.n_refused} trials after {n_others} contradictory ones"]
+    others = [trial for trial in _foreign_trials(case) if _is_other(case, trial)]
+    # One that waits becomes a trial of the study, and is refused itself.
+    n_waiting = sum(trial.state == TrialState.WAITING for trial in others)
+    if result.n_refused > len(others) + n_waiting:
+        return [f"refused: {result.n_refused} trials after {len(others)} contradictory ones"]
     # Threads may learn of parameters while they are asking for them.
     is_regular = case.space.is_static and not case.space.is_conditional and case.n_jobs == 1
     if not is_regular or _are_contradicted(case) or case.settings.independent is not None:
@@ -237,7 +238,5 @@ def _is_same_value(case: OptunaCase, name: str, left: Any, right: Any) -> bool:
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         return False
     if isinstance(left, int) and isinstance(right, int):
-        # Optuna stores floats, which are further apart than such integers.
-        spacing = math.ulp(max(abs(left), abs(right), *([] if log else [abs(low), abs(high)])))
-        return abs(left - right) <= (spacing if spacing > 1 else 0)
+        return float(left) == float(right)  # which is what Optuna stores
     return same_number(left, right, low, high, log)

@@ -140,7 +140,8 @@ class _Player:
     def _is_refused_by_optuna(self, error: ValueError) -> bool:
         """Whether Optuna itself does not take a value, whichever sampler there is."""
         frames = _functions(error)
-        if frames & {"set_trial_param", "_is_fixed_param"}:
+        # The last is of TPE, as the independent sampler: it reads other choices as its own.
+        if frames & {"set_trial_param", "_is_fixed_param", "_build_parzen_estimator"}:
             return True
         # Later than the storage it refuses choices and kinds that an objective changes.
         has_changed = any(len(p.stages) > 1 for p in self.case.space.parameters)
