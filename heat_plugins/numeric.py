@@ -78,9 +78,18 @@ class NumberLine:
         spacing = math.ulp(max(abs(low), abs(high)))
         if self.n_levels <= MOST_PLACES and (self.step is None or self.step >= spacing):
             return 0.0
-        # In a range of few floats, many places stand for each of them.
-        share = math.ulp(low) / low if self._is_log else spacing * self._unit
-        return max(RESOLUTION, share / self._line[1])
+        # In a range of few floats, many places stand for each of them: those that are nearest.
+        # Whole numbers may have to give way to the next one that is a float.
+        reach = 0.5 if self.step is None else 1.0
+        return max(RESOLUTION, reach * self._spacing)
+
+    @cached_property
+    def _spacing(self) -> float:
+        """How far apart the places of floats are, at the most."""
+        low, high = float(self.low), float(self.high)
+        if self._is_log:
+            return math.ulp(low) / low / self._line[1]
+        return math.ulp(max(abs(low), abs(high))) * self._unit / self._line[1]
 
     @cached_property
     def _highest(self) -> float:
@@ -200,7 +209,9 @@ class NumberLine:
         if self.n_levels == 1:
             return np.zeros_like(coordinates)
         if self.step is None:
-            return np.clip(coordinates, 0.0, 1.0)
+            places = np.clip(coordinates, 0.0, 1.0)
+            has_few_floats = self._spacing > RESOLUTION
+            return self._to_unit(self._from_unit(places)) if has_few_floats else places
         return self._place(self._index(coordinates))
 
     def levels(self) -> Array:

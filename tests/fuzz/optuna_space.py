@@ -180,11 +180,19 @@ def _values(distribution: BaseDistribution, most: int) -> list[Any] | None:
     if distribution.single():
         return [distribution.low]
     if distribution.step is None:
-        return None
+        return _floats(distribution.low, distribution.high, most)
     n_steps = (distribution.high - distribution.low) / distribution.step
     if n_steps > most:
         return None
     return [distribution.low + i * distribution.step for i in range(round(n_steps) + 1)]
+
+
+def _floats(low: float, high: float, most: int) -> list[float] | None:
+    """Return all floats of a range; None where there are more than so many."""
+    found = [low]
+    while found[-1] < high and len(found) <= most:
+        found.append(math.nextafter(found[-1], math.inf))
+    return found if len(found) <= most else None
 
 
 def _suggest(trial: optuna.Trial, name: str, distribution: BaseDistribution) -> Any:

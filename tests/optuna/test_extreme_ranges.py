@@ -75,3 +75,10 @@ def test_what_was_learnt_can_be_shown(distribution: BaseDistribution, value: flo
         study.add_trial(create_trial(params=params, distributions=distributions, value=0.0))
     found = HeatImportanceEvaluator().evaluate(study, params=["odd", "x"])
     assert found.keys() == {"odd", "x"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_floats_of_a_range_that_has_few_are_tried(seed: int) -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=seed, n_startup_trials=3))
+    study.optimize(lambda trial: trial.suggest_float("x", 1e15, 1e15 + 1.0) - 1e15, n_trials=9)
+    assert {trial.value for trial in study.trials} == {i / 8 for i in range(9)}
