@@ -123,7 +123,8 @@ def _words(strings: Array, n_symbols: int, gap: float, match: float) -> Array:
         twos_before[here] += two
         ones_before *= gap
         ones_before[here] += one
-    words = np.concatenate([part.reshape(m, -1) for part in (ones, twos, threes)], axis=1)
+    parts = (ones, twos, threes)
+    words = np.concatenate([p.reshape(m, n_symbols ** (p.ndim - 1)) for p in parts], axis=1)
     words /= np.sqrt(np.einsum("ij,ij->i", words, words))[:, None]
     return words
 

@@ -47,6 +47,14 @@ def test_kernel_counts_common_subsequences(pair, length, n_symbols):
     np.testing.assert_allclose(kernel.given(theta, points)(others), crossed, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_symbols", [3, LARGEST_ALPHABET + 1])
+def test_no_points_have_no_covariances(n_symbols):
+    """A search may have none left to look at."""
+    points = np.zeros((5, 4))
+    cross = StringKernel(np.arange(4), n_symbols).given(np.array([0.0]), points)
+    assert cross(points[:0]).shape == (0, 5)
+
+
 def test_many_pairs_are_the_same_in_pieces(monkeypatch):
     points = np.random.default_rng(0).integers(4, size=(20, 7)).astype(float)
     kernel = StringKernel(np.arange(7), LARGEST_ALPHABET + 1)
