@@ -297,8 +297,14 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         use_posterior_predictive: bool = False,
     ) -> list[ObservationData]:
         """Predict test points from the training data, of which the same counts as in a fit."""
+        known = _finite(cv_training_data)
+        told = known.observation_data["mean"].notna().any()
+        if not self.can_predict or not told.reindex(self.outcomes, fill_value=False).all():
+            raise DataRequiredError(
+                "Cross-validation requires finite values of every metric in more than one arm."
+            )
         return TorchAdapter._cross_validate(
-            self, search_space, _finite(cv_training_data), cv_test_points, use_posterior_predictive
+            self, search_space, known, cv_test_points, use_posterior_predictive
         )
 
     def _best(

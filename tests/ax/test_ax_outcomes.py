@@ -12,6 +12,7 @@ from ax.api.client import Client
 from ax.api.protocols.metric import IMetric
 from ax.api.protocols.runner import IRunner
 from ax.core.trial_status import TrialStatus
+from ax.exceptions.core import DataRequiredError
 from ax.utils.common.logger import get_logger
 
 Params = dict[str, Any]
@@ -141,6 +142,19 @@ def test_cross_validation_leaves_out_what_says_nothing(
     results = cross_validate(client._generation_strategy.adapter)
     assert len(results) == 9
     assert all(np.isfinite(result.predicted.means_dict["y"]) for result in results)
+
+
+@pytest.mark.parametrize("first", [1.0, math.inf])
+def test_cross_validation_wants_finite_values(
+    client_of: Any, space: list[Any], first: float
+) -> None:
+    client = client_of(space)
+    attach(client, {"c": "a", "x": 0.1, "n": 5}, {"y": first})
+    for x in (0.2, 0.3):
+        attach(client, {"c": "a", "x": x, "n": 5}, {"y": math.inf})
+    client.get_next_trials(1)
+    with pytest.raises(DataRequiredError, match="finite values of every metric"):
+        client.get_best_parameterization()
 
 
 def test_known_noise_is_in_the_model_of_ax(client_of: Any, space: list[Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ax.api.client import Client
 from ax.core.data import Data
 from ax.core.experiment import Experiment
-from ax.exceptions.core import SearchSpaceExhausted, UnsupportedError
+from ax.exceptions.core import DataRequiredError, SearchSpaceExhausted, UnsupportedError
 from ax_case import AxCase, AxStep, random_ax_value
 from ax_space import Params
 from draw import Draw
@@ -186,6 +186,8 @@ class _AxPlayer:
                     warnings.simplefilter("ignore")  # a model of Ax's own finds the frontier
                     client.get_pareto_frontier()
             client.predict([event.params for event in self.result.events[:2]])
+        except DataRequiredError:
+            return
         except Exception as error:
             # Ax says so where there are no data, or no arm is known to be feasible.
             if "/heat_plugins/" in "".join(traceback.format_tb(error.__traceback__)):
