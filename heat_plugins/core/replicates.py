@@ -15,7 +15,7 @@ each other that hardly any objective differs between them.
 from __future__ import annotations
 
 import numpy as np
-from scipy import spatial, stats
+from scipy import spatial, special
 
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.values import standardise, standardise_noise
@@ -76,7 +76,7 @@ def _repeats_disagree(points: Array, values: Array, tau: Array) -> bool:
     weights = np.bincount(group, weights=1.0 / tau)
     means = np.bincount(group, weights=values / tau) / weights
     z2 = float(np.sum((values - means[group]) ** 2 / tau))
-    return bool(stats.chi2.sf(z2, degrees) < UNLIKELY)
+    return bool(special.chdtrc(degrees, z2) < UNLIKELY)
 
 
 def _neighbours_disagree(space: Space, points: Array, values: Array, tau: Array) -> bool:
