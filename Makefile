@@ -35,7 +35,7 @@ peers: $(FULL) ## add all optimisers that the benchmarks compare with
 	$(PIP) install -c constraints.txt -e '.[peers]'
 	$(PIP) install -c constraints.txt --no-deps HEBO disjoint-set
 
-demo: $(DEMO) ## run examples/quickstart.py in a light environment
+demo: $(DEMO) ## run examples/quickstart.py in a light environment, without PyTorch
 	$(BIN)/python examples/quickstart.py $(ARGS)
 
 test: $(FULL) ## run all tests (ARGS go to pytest)
@@ -85,11 +85,13 @@ distclean: clean ## delete .venv too
 
 # PyTorch comes first and by itself: once the tested release is there, no later requirement
 # makes pip choose another build of it. Which build that is, pip's own settings decide.
-$(FULL): EXTRAS := dev,dev-distributed,plot,benchmarks,ax
-$(LIGHT): EXTRAS := plot,benchmarks
-$(FULL) $(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip
+$(FULL): pyproject.toml constraints.txt | $(BIN)/pip
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e '.[$(EXTRAS)]'
+	$(PIP) install -c constraints.txt -e '.[all,dev,dev-distributed]'
+	@touch $@
+
+$(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip
+	$(PIP) install -c constraints.txt -e '.[plot]'
 	@touch $@
 
 # A folder with one release of Optuna and nothing else: put first on the path, it hides the one

@@ -17,11 +17,9 @@ A map of the package:
 Importing this package loads none of PyTorch, Optuna and Ax; names are resolved on first use.
 """
 
-import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heat_plugins._extras import MissingExtra, is_installed
+from heat_plugins._extras import hide_missing, load_name
 from heat_plugins._version import __version__
 
 if TYPE_CHECKING:
@@ -65,25 +63,13 @@ _HOMES = {
     "register_kernel": "heat_plugins.model",
 }
 
-
-# What the base installation does not have, by the package that it needs. They are not among
-# the public names where that is missing, so that ``from heat_plugins import *`` works.
-for _name, _package in {"HeatGP": "botorch", "heat_generation_strategy": "ax"}.items():
-    if not is_installed(_package):
-        __all__.remove(_name)
+# What a base installation lacks.
+_NEEDS = {"heat_plugins.botorch": ("botorch", "ax"), "heat_plugins.ax": ("ax", "ax")}
+hide_missing(__all__, _HOMES, _NEEDS)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(_HOMES[name]), name)
-    except MissingExtra as error:
-        # Python drops the message of an AttributeError from an import of the name, and an
-        # ImportError is no answer to ``hasattr``; so each gets its own.
-        if sys._getframe(1).f_code.co_name == "_handle_fromlist":
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from error
+    return load_name(__name__, name, _HOMES, _NEEDS)
 
 
 def __dir__() -> list[str]:

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from heat_plugins._extras import require
+from heat_plugins._extras import MissingExtra, require
 
 RESULTS = Path("results.jsonl")
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parsed.do(parsed)
     except KeyboardInterrupt:
         raise SystemExit("stopped; what has ended is kept") from None
-    except ValueError as error:
+    except (MissingExtra, ValueError) as error:
         raise SystemExit(f"error: {error}") from None
 
 

@@ -29,6 +29,7 @@ from optuna.samplers import (
 )
 from optuna.study import StudyDirection
 
+from heat_plugins._extras import require
 from heat_plugins.benchmarks.peer_ax import start_default, start_heat, start_mixed
 from heat_plugins.benchmarks.peer_catcma import CatCmaSolver
 from heat_plugins.benchmarks.peer_hebo import HeboSolver
@@ -253,6 +254,12 @@ STRUCTURES = {
     "auto": of_kernel("product, sum or interactions: the evidence chooses", structure="auto"),
 }
 
+
+def _gp_sampler(seed: int) -> BaseSampler:
+    require("torch", extra="torch")
+    return GPSampler(seed=seed, warn_independent_sampling=False)
+
+
 PEERS = {
     "Random": from_optuna("Optuna's RandomSampler", RandomSampler),
     "TPE": from_optuna("Optuna's TPESampler as it comes", TPESampler),
@@ -265,8 +272,10 @@ PEERS = {
         NSGAIISampler,
         lambda task: None if task.n_objectives > 1 else "it is for several objectives",
     ),
-    "GPSampler": from_optuna(
-        "Optuna's GPSampler as it comes", partial(GPSampler, warn_independent_sampling=False)
+    "GPSampler": replace(
+        from_optuna("Optuna's GPSampler as it comes", _gp_sampler),
+        package="torch",
+        extra="pip install 'heat-plugins[torch]'",
     ),
 }
 

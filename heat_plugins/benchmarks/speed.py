@@ -14,6 +14,7 @@ import numpy as np
 import optuna
 from optuna.samplers import GPSampler
 
+from heat_plugins._extras import require
 from heat_plugins.benchmarks.catalogue import METHODS, task_named
 from heat_plugins.benchmarks.memory import peak_megabytes
 from heat_plugins.benchmarks.problems import Codes, Problem, labs, pest_control
@@ -29,6 +30,7 @@ N_MEASURED = 8  # one full cycle of cold and warm fits at 200 trials
 
 def against_gp_sampler() -> Iterator[dict[str, float | str]]:
     """Yield CPU seconds a suggestion of both samplers after 200 trials, and their ratio."""
+    require("torch", extra="torch")  # GPSampler does
     for problem in (pest_control().relocated(), labs().relocated()):
         study = new_study(problem, HeatSampler(seed=0, n_startup_trials=20))
         continue_study(study, problem, N_TRIALS)

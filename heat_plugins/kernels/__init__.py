@@ -21,12 +21,14 @@ What the GPyTorch kernels share is in ``codes`` (base classes, checks, parameter
 ``mismatches`` (weighted Hamming distances), ``hamming_spectrum`` and ``memory``.
 
 The public names below are looked up when they are first used, so that importing this package,
-or using only the NumPy functions, does not load PyTorch. The functions of ``permutation_groups``
-have short names and are used with that of their module, ``permutation_groups.orbits``.
+or using only the NumPy functions, does not load PyTorch. What needs GPyTorch needs the extra
+``torch`` of the installation. The functions of ``permutation_groups`` have short names and are
+used with that of their module, ``permutation_groups.orbits``.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from heat_plugins._extras import hide_missing, load_name
 
 if TYPE_CHECKING:
     from heat_plugins.kernels.additive import (
@@ -120,13 +122,17 @@ _MODULE_OF = {
     "rate": "formulas",
     "rho": "formulas",
 }
+_HOMES = {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()}
+
+# A base installation lacks what the modules of GPyTorch kernels need.
+_OF_NUMPY = {f"{__name__}.{module}" for module in ("decompositions", "dictionaries", "formulas")}
+_NEEDS = {home: ("gpytorch", "torch") for home in _HOMES.values() if home not in _OF_NUMPY}
+hide_missing(__all__, _HOMES, _NEEDS)
 
 
 def __getattr__(name: str) -> Any:
     """Import the module of a public name on first use (PEP 562)."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    value = load_name(__name__, name, _HOMES, _NEEDS)
     globals()[name] = value  # The next lookup finds it without coming here.
     return value
 

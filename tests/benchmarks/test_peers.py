@@ -348,6 +348,7 @@ def test_constraints_are_refused_and_not_lost(name: str) -> None:
         ("Ax-default", r"pip install 'heat-plugins\[ax\]'"),
         ("Ax-mixed", r"pip install 'heat-plugins\[ax\]'"),
         ("HEBO", "make peers"),
+        ("GPSampler", r"pip install 'heat-plugins\[torch\]'"),
     ],
 )
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(
