@@ -1,4 +1,4 @@
-"""All tasks and all methods by their names."""
+"""All tasks by their names."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from heat_plugins.benchmarks.codes import Problem
 from heat_plugins.benchmarks.conditional import CONDITIONAL
 from heat_plugins.benchmarks.constrained import CONSTRAINED
 from heat_plugins.benchmarks.functions import LETTERS, SFU, relabelled
-from heat_plugins.benchmarks.methods import METHODS, method_named
 from heat_plugins.benchmarks.mixed import ackley53, svm
 from heat_plugins.benchmarks.objectives import OBJECTIVES
 from heat_plugins.benchmarks.problems import PROBLEMS
 from heat_plugins.benchmarks.rna import rna
 from heat_plugins.benchmarks.tasks import Task, of_codes, relocated
 
-__all__ = ["METHODS", "TASKS", "method_named", "task_named"]
+__all__ = ["TASKS", "task_named"]
 
 # Scores worth reaching, between what Optuna's TPE and a good Gaussian process have after 200
 # evaluations; the same however a problem is relocated or relabelled.

@@ -83,7 +83,8 @@ def _read_facts(paths: Sequence[Path]) -> dict[str, Facts]:
 
 
 def _catalogue() -> tuple[Mapping[str, Callable[[], Any]], Sequence[str]]:
-    from heat_plugins.benchmarks.catalogue import METHODS, TASKS
+    from heat_plugins.benchmarks.catalogue import TASKS
+    from heat_plugins.benchmarks.methods import METHODS
 
     return TASKS, [*METHODS]
 

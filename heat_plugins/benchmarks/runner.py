@@ -143,7 +143,8 @@ def _quiet() -> None:
 
 
 def _study(path: Path, job: Job) -> StudyLine | Failure:
-    from heat_plugins.benchmarks.catalogue import method_named, task_named
+    from heat_plugins.benchmarks.catalogue import task_named
+    from heat_plugins.benchmarks.methods import method_named
 
     try:
         line = run_study(task_named(job.problem), method_named(job.method), job)

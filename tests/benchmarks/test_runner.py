@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.catalogue import METHODS, TASKS, method_named
-from heat_plugins.benchmarks.methods import Method
+from heat_plugins.benchmarks.catalogue import TASKS
+from heat_plugins.benchmarks.methods import METHODS, Method, method_named
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.raw_lines import StudyLine
 from heat_plugins.benchmarks.runner import (
