@@ -12,7 +12,7 @@ import optuna
 from comparison import compare, draw, parse_arguments, plt, print_table, save
 
 from heat_plugins import Additive, HeatSampler
-from heat_plugins.benchmarks.functions import sequence
+from heat_plugins.benchmarks.problems.functions import sequence
 
 LETTERS = "ACGU"
 rna = sequence(length=30, n_letters=4, pairs=0.05, seed=1)

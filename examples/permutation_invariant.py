@@ -12,7 +12,7 @@ import optuna
 from comparison import compare, draw, parse_arguments, plt, print_table, save
 
 from heat_plugins import HeatSampler, PermutationInvariant
-from heat_plugins.benchmarks.functions import SFU, relabelled
+from heat_plugins.benchmarks.problems.functions import SFU, relabelled
 
 NAMES = [f"x{i:02d}" for i in range(20)]
 

@@ -184,7 +184,7 @@ def test_a_base_install_has_all_names_but_those_of_extras(command: str) -> None:
             "torch",
         ),
         (
-            "from heat_plugins.benchmarks.catalogue import task_named; task_named('svm')",
+            "from heat_plugins.benchmarks.problems.catalogue import task_named; task_named('svm')",
             "MissingExtra",
             "benchmarks",
         ),

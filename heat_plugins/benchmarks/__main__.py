@@ -65,9 +65,9 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import raw_lines
-    from heat_plugins.benchmarks.catalogue import TASKS
     from heat_plugins.benchmarks.methods import METHODS
     from heat_plugins.benchmarks.plan import PLAN, jobs_of
+    from heat_plugins.benchmarks.problems.catalogue import TASKS
     from heat_plugins.benchmarks.runner import to_do
 
     print("Problems")
@@ -150,9 +150,9 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _wanted(arguments: argparse.Namespace) -> list[Any]:
     """Return the jobs that were asked for: of the plan, or any others by name."""
-    from heat_plugins.benchmarks.catalogue import task_named
     from heat_plugins.benchmarks.methods import method_named
     from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
+    from heat_plugins.benchmarks.problems.catalogue import task_named
 
     _check_names("--problems", arguments.problems, task_named)
     _check_names("--methods", arguments.methods, method_named)
@@ -193,8 +193,8 @@ def _check_names(option: str, names: Sequence[str] | None, known: Callable[[str]
 
 def _possible(jobs: Sequence[Any], quiet: bool = False) -> list[Any]:
     """Return the jobs that can be run here; say once why others cannot."""
-    from heat_plugins.benchmarks.catalogue import task_named
     from heat_plugins.benchmarks.methods import method_named
+    from heat_plugins.benchmarks.problems.catalogue import task_named
 
     tasks: dict[str, Any] = {}
     reasons: dict[str, str] = {}

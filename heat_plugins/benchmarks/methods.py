@@ -35,7 +35,7 @@ from heat_plugins.benchmarks.peer_catcma import CatCmaSolver
 from heat_plugins.benchmarks.peer_hebo import HeboSolver
 from heat_plugins.benchmarks.peer_smac import SmacSolver
 from heat_plugins.benchmarks.peers import one_objective_without_conditions
-from heat_plugins.benchmarks.tasks import (
+from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Parameter,
     Params,

@@ -7,7 +7,14 @@ from typing import Any
 
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.peers import Asked, in_order, only_value
-from heat_plugins.benchmarks.tasks import Choice, Parameter, Params, Result, Task, first_points
+from heat_plugins.benchmarks.problems.tasks import (
+    Choice,
+    Parameter,
+    Params,
+    Result,
+    Task,
+    first_points,
+)
 
 __all__ = ["AxSolver", "start_default", "start_heat", "start_mixed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
-from heat_plugins.benchmarks.tasks import Choice, Params, Result, Task
+from heat_plugins.benchmarks.problems.tasks import Choice, Params, Result, Task
 
 __all__ = [
     "Asked",

@@ -20,8 +20,8 @@ import optuna
 
 from heat_plugins.benchmarks import raw_lines
 from heat_plugins.benchmarks.methods import Method
+from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, first_points
 from heat_plugins.benchmarks.raw_lines import StudyLine
-from heat_plugins.benchmarks.tasks import Params, Result, Task, first_points
 
 __all__ = ["Failure", "Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
 
@@ -143,8 +143,8 @@ def _quiet() -> None:
 
 
 def _study(path: Path, job: Job) -> StudyLine | Failure:
-    from heat_plugins.benchmarks.catalogue import task_named
     from heat_plugins.benchmarks.methods import method_named
+    from heat_plugins.benchmarks.problems.catalogue import task_named
 
     try:
         line = run_study(task_named(job.problem), method_named(job.method), job)

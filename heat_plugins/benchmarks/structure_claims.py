@@ -15,7 +15,7 @@ from heat_plugins.benchmarks.claim import (
     verdict_mostly,
 )
 from heat_plugins.benchmarks.evidence import BIOLOGY
-from heat_plugins.benchmarks.functions import SFU
+from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.statistics import Results
 
 RELABELLED = "-relabelled"

@@ -6,7 +6,7 @@ import pytest
 
 from heat_plugins.benchmarks import __main__ as command
 from heat_plugins.benchmarks.extremes import CASES, _measured
-from heat_plugins.benchmarks.problems import Problem
+from heat_plugins.benchmarks.problems.published import Problem
 from heat_plugins.benchmarks.speed import _grown
 from heat_plugins.benchmarks.studies import continue_study, new_study, run
 from heat_plugins.core.suggest import Settings

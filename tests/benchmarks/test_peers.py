@@ -19,7 +19,7 @@ from needs import need
 from heat_plugins.benchmarks import methods
 from heat_plugins.benchmarks.methods import METHODS, Solver
 from heat_plugins.benchmarks.peers import Asked, fixed_values, only_value
-from heat_plugins.benchmarks.tasks import (
+from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Number,
     Parameter,

@@ -14,9 +14,17 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.catalogue import TASKS
 from heat_plugins.benchmarks.methods import METHODS, Method, method_named
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
+from heat_plugins.benchmarks.problems.catalogue import TASKS
+from heat_plugins.benchmarks.problems.tasks import (
+    Choice,
+    Number,
+    Params,
+    Result,
+    Task,
+    first_points,
+)
 from heat_plugins.benchmarks.raw_lines import StudyLine
 from heat_plugins.benchmarks.runner import (
     Failure,
@@ -26,7 +34,6 @@ from heat_plugins.benchmarks.runner import (
     run_study,
     to_do,
 )
-from heat_plugins.benchmarks.tasks import Choice, Number, Params, Result, Task, first_points
 
 TINY = Task(
     "tiny",

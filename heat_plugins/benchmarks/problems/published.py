@@ -8,8 +8,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.benchmarks.clauses import maxsat, maxsat_60, read_wcnf
-from heat_plugins.benchmarks.codes import DATA_VARIABLE, RELOCATION_SEED, Codes, Problem
+from heat_plugins.benchmarks.problems.clauses import maxsat, maxsat_60, read_wcnf
+from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE, RELOCATION_SEED, Codes, Problem
 
 __all__ = [
     "DATA_VARIABLE",

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
-from heat_plugins.benchmarks.rna import BASES, SNORD64, rna
+from heat_plugins.benchmarks.problems.rna import BASES, SNORD64, rna
 
 CHECKED = settings(deadline=None, max_examples=20)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.tasks import Choice, Number, Params, Result, Task
+from heat_plugins.benchmarks.problems.tasks import Choice, Number, Params, Result, Task
 
 __all__ = ["CONDITIONAL", "methods", "pipeline", "tree"]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
-from heat_plugins.benchmarks.clauses import (
+from heat_plugins.benchmarks.problems.clauses import (
     CLUSTER_FILE,
     Formula,
     cluster,
@@ -24,7 +24,7 @@ from heat_plugins.benchmarks.clauses import (
     read_wcnf,
     write_wcnf,
 )
-from heat_plugins.benchmarks.codes import DATA_VARIABLE
+from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE
 
 CHECKED = settings(deadline=None, max_examples=50)
 

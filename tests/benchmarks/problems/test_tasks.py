@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.benchmarks import conditional, constrained, objectives
-from heat_plugins.benchmarks.catalogue import CODED, TARGETS, TASKS, task_named
-from heat_plugins.benchmarks.codes import DATA_VARIABLE
-from heat_plugins.benchmarks.functions import SFU, sequence
-from heat_plugins.benchmarks.tasks import (
+from heat_plugins.benchmarks.problems import conditional, constrained, objectives
+from heat_plugins.benchmarks.problems.catalogue import CODED, TARGETS, TASKS, task_named
+from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE
+from heat_plugins.benchmarks.problems.functions import SFU, sequence
+from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Number,
     Result,

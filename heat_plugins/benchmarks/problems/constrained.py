@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.benchmarks.functions import sequence
-from heat_plugins.benchmarks.tasks import Params, Result, Task, choices_of, codes_of
+from heat_plugins.benchmarks.problems.functions import sequence
+from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, choices_of, codes_of
 
 __all__ = ["CONSTRAINED", "knapsack", "letters"]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
-from heat_plugins.benchmarks.problems import (
+from heat_plugins.benchmarks.problems.published import (
     DATA_VARIABLE,
     PROBLEMS,
     Problem,

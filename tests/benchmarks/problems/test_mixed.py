@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
-from heat_plugins.benchmarks import mixed
-from heat_plugins.benchmarks.mixed import FEATURES, NUMBERS, SWITCHES, ackley53, svm
-from heat_plugins.benchmarks.tasks import Choice, first_points
+from heat_plugins.benchmarks.problems import mixed
+from heat_plugins.benchmarks.problems.mixed import FEATURES, NUMBERS, SWITCHES, ackley53, svm
+from heat_plugins.benchmarks.problems.tasks import Choice, first_points
 
 CHECKED = settings(deadline=None, max_examples=50)
 
