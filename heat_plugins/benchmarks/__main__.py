@@ -65,7 +65,7 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks import raw_lines
-    from heat_plugins.benchmarks.methods import METHODS
+    from heat_plugins.benchmarks.methods.method_list import METHODS
     from heat_plugins.benchmarks.plan import PLAN, jobs_of
     from heat_plugins.benchmarks.problems.catalogue import TASKS
     from heat_plugins.benchmarks.runner import to_do
@@ -150,7 +150,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 def _wanted(arguments: argparse.Namespace) -> list[Any]:
     """Return the jobs that were asked for: of the plan, or any others by name."""
-    from heat_plugins.benchmarks.methods import method_named
+    from heat_plugins.benchmarks.methods.method_list import method_named
     from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
     from heat_plugins.benchmarks.problems.catalogue import task_named
 
@@ -193,7 +193,7 @@ def _check_names(option: str, names: Sequence[str] | None, known: Callable[[str]
 
 def _possible(jobs: Sequence[Any], quiet: bool = False) -> list[Any]:
     """Return the jobs that can be run here; say once why others cannot."""
-    from heat_plugins.benchmarks.methods import method_named
+    from heat_plugins.benchmarks.methods.method_list import method_named
     from heat_plugins.benchmarks.problems.catalogue import task_named
 
     tasks: dict[str, Any] = {}

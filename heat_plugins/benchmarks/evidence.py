@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
 from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.statistics import Facts, Results
 from heat_plugins.kernel_registry import built_in_kernels
@@ -83,7 +83,7 @@ def _read_facts(paths: Sequence[Path]) -> dict[str, Facts]:
 
 
 def _catalogue() -> tuple[Mapping[str, Callable[[], Any]], Sequence[str]]:
-    from heat_plugins.benchmarks.methods import METHODS
+    from heat_plugins.benchmarks.methods.method_list import METHODS
     from heat_plugins.benchmarks.problems.catalogue import TASKS
 
     return TASKS, [*METHODS]

@@ -29,7 +29,7 @@ from heat_plugins.benchmarks.claim import (
 )
 from heat_plugins.benchmarks.evidence import BIOLOGY
 from heat_plugins.benchmarks.markdown import number, p_text
-from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
 from heat_plugins.benchmarks.statistics import (
     MIN_SEEDS,
     Estimate,

@@ -16,7 +16,7 @@ from heat_plugins.benchmarks.evidence import (
     main_problems,
     peers_of,
 )
-from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
 from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.statistics import Results
 from heat_plugins.benchmarks.time_tables import OBJECTIVE_SECONDS, ratios

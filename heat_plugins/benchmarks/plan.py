@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
 from heat_plugins.benchmarks.runner import Job
 
 __all__ = [

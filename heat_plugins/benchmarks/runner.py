@@ -19,7 +19,7 @@ import numpy as np
 import optuna
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.methods import Method
+from heat_plugins.benchmarks.methods.method_list import Method
 from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, first_points
 from heat_plugins.benchmarks.raw_lines import StudyLine
 
@@ -143,7 +143,7 @@ def _quiet() -> None:
 
 
 def _study(path: Path, job: Job) -> StudyLine | Failure:
-    from heat_plugins.benchmarks.methods import method_named
+    from heat_plugins.benchmarks.methods.method_list import method_named
     from heat_plugins.benchmarks.problems.catalogue import task_named
 
     try:

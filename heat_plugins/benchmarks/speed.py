@@ -16,7 +16,7 @@ from optuna.samplers import GPSampler
 
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.memory import peak_megabytes
-from heat_plugins.benchmarks.methods import METHODS
+from heat_plugins.benchmarks.methods.method_list import METHODS
 from heat_plugins.benchmarks.problems.catalogue import task_named
 from heat_plugins.benchmarks.problems.published import Codes, Problem, labs, pest_control
 from heat_plugins.benchmarks.runner import Job, run_study

@@ -37,7 +37,7 @@ from heat_plugins.benchmarks.markdown import (
     p_text,
     seconds_text,
 )
-from heat_plugins.benchmarks.methods import HEAT_AND_HAMMING
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
 from heat_plugins.benchmarks.raw_lines import StudyLine
 from heat_plugins.benchmarks.statistics import Estimate, Facts, Results
 from heat_plugins.benchmarks.time_tables import equal_time_table, ratios, seconds_table

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks import raw_lines
-from heat_plugins.benchmarks.methods import METHODS, Method, method_named
+from heat_plugins.benchmarks.methods.method_list import METHODS, Method, method_named
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.problems.catalogue import TASKS
 from heat_plugins.benchmarks.problems.tasks import (

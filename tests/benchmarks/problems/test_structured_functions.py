@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks import kernel_speed
-from heat_plugins.benchmarks.methods import METHODS
+from heat_plugins.benchmarks.methods.method_list import METHODS
 from heat_plugins.benchmarks.problems.catalogue import task_named
 from heat_plugins.benchmarks.problems.functions import SFU, relabelled, sequence
 from heat_plugins.benchmarks.runner import Job, run_study

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.peers import Asked, fixed_values, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import Asked, fixed_values, in_order, only_value
 from heat_plugins.benchmarks.problems.tasks import Choice, Number, Parameter, Params, Result, Task
 
 __all__ = ["CatCmaSolver"]

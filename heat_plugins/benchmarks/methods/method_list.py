@@ -30,11 +30,11 @@ from optuna.samplers import (
 from optuna.study import StudyDirection
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.peer_ax import start_default, start_heat, start_mixed
-from heat_plugins.benchmarks.peer_catcma import CatCmaSolver
-from heat_plugins.benchmarks.peer_hebo import HeboSolver
-from heat_plugins.benchmarks.peer_smac import SmacSolver
-from heat_plugins.benchmarks.peers import one_objective_without_conditions
+from heat_plugins.benchmarks.methods.peer_ax import start_default, start_heat, start_mixed
+from heat_plugins.benchmarks.methods.peer_catcma import CatCmaSolver
+from heat_plugins.benchmarks.methods.peer_hebo import HeboSolver
+from heat_plugins.benchmarks.methods.peer_smac import SmacSolver
+from heat_plugins.benchmarks.methods.peers import one_objective_without_conditions
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Parameter,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.peers import Asked, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import Asked, in_order, only_value
 from heat_plugins.benchmarks.problems.tasks import Choice, Parameter, Params, Result, Task
 
 __all__ = ["SmacSolver"]

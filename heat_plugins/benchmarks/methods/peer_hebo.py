@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heat_plugins.benchmarks.peers import fixed_values, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import fixed_values, in_order, only_value
 from heat_plugins.benchmarks.problems.tasks import Choice, Parameter, Params, Result, Task
 
 __all__ = ["HeboSolver"]

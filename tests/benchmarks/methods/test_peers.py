@@ -16,9 +16,9 @@ import torch
 from gpytorch.settings import cholesky_jitter
 from needs import need
 
-from heat_plugins.benchmarks import methods
-from heat_plugins.benchmarks.methods import METHODS, Solver
-from heat_plugins.benchmarks.peers import Asked, fixed_values, only_value
+from heat_plugins.benchmarks.methods import method_list as methods
+from heat_plugins.benchmarks.methods.method_list import METHODS, Solver
+from heat_plugins.benchmarks.methods.peers import Asked, fixed_values, only_value
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Number,

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.peers import Asked, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import Asked, in_order, only_value
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Parameter,

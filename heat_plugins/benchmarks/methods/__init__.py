@@ -1,0 +1,1 @@
+"""Who is compared: our sampler with its kernels and structures, and its peers."""
