@@ -64,10 +64,10 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import raw_lines
     from heat_plugins.benchmarks.methods.method_list import METHODS
     from heat_plugins.benchmarks.plan import PLAN, jobs_of
     from heat_plugins.benchmarks.problems.catalogue import TASKS
+    from heat_plugins.benchmarks.results import raw_lines
     from heat_plugins.benchmarks.runner import to_do
 
     print("Problems")
@@ -129,7 +129,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import raw_lines
+    from heat_plugins.benchmarks.results import raw_lines
     from heat_plugins.benchmarks.runner import run_jobs, to_do
 
     jobs = _possible(_wanted(arguments))
@@ -296,7 +296,7 @@ def _add_pack(parser: argparse.ArgumentParser) -> None:
 
 
 def _pack(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import raw_lines
+    from heat_plugins.benchmarks.results import raw_lines
 
     if arguments.into.suffix != ".xz":
         raise SystemExit(f"error: --into must end in .jsonl.xz, got {arguments.into}")

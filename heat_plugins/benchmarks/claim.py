@@ -6,9 +6,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from heat_plugins.benchmarks.evidence import FULL
-from heat_plugins.benchmarks.markdown import mean_text, number, p_text
-from heat_plugins.benchmarks.statistics import MIN_SEEDS, Estimate, Paired, Results, holm, paired
+from heat_plugins.benchmarks.results.evidence import FULL
+from heat_plugins.benchmarks.results.markdown import mean_text, number, p_text
+from heat_plugins.benchmarks.results.statistics import (
+    MIN_SEEDS,
+    Estimate,
+    Paired,
+    Results,
+    holm,
+    paired,
+)
 
 __all__ = [
     "CONTRADICTED",

@@ -17,8 +17,8 @@ from heat_plugins.benchmarks.kernel_claims import (
     relocation_hurts,
     relocation_spares,
 )
-from heat_plugins.benchmarks.markdown import table
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.markdown import table
+from heat_plugins.benchmarks.results.statistics import Results
 from heat_plugins.benchmarks.structure_claims import (
     additive_on_biology,
     padded_sorting,

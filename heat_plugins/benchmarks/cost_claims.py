@@ -15,8 +15,8 @@ from heat_plugins.benchmarks.claim import (
     n_common,
     verdict_mostly,
 )
-from heat_plugins.benchmarks.markdown import seconds_text
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.markdown import seconds_text
+from heat_plugins.benchmarks.results.statistics import Results
 
 
 def little_overhead(results: Results) -> Claim:

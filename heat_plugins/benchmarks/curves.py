@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heat_plugins.benchmarks.statistics import Results, time_after
+from heat_plugins.benchmarks.results.statistics import Results, time_after
 from heat_plugins.space import Array
 
 __all__ = ["Curve", "Grid", "curve", "curves_of"]

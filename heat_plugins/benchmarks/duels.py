@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from heat_plugins.benchmarks.evidence import FULL, OURS, peers_of
-from heat_plugins.benchmarks.markdown import mean_text, p_text, table
-from heat_plugins.benchmarks.statistics import Paired, Results, holm, paired, sign_test
+from heat_plugins.benchmarks.results.evidence import FULL, OURS, peers_of
+from heat_plugins.benchmarks.results.markdown import mean_text, p_text, table
+from heat_plugins.benchmarks.results.statistics import Paired, Results, holm, paired, sign_test
 
 __all__ = ["Duel", "duel_summary", "duel_table", "duels"]
 

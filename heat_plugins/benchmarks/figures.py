@@ -15,8 +15,8 @@ import numpy as np
 
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.curves import Curve, Grid, curves_of
-from heat_plugins.benchmarks.markdown import multiple_text
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.markdown import multiple_text
+from heat_plugins.benchmarks.results.statistics import Results
 
 __all__ = ["bars", "colour_of", "curves", "curves_over_time"]
 

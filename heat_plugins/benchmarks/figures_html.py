@@ -11,7 +11,7 @@ import numpy as np
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.curves import Curve, Grid, curves_of
 from heat_plugins.benchmarks.figures import colour_of
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.statistics import Results
 
 __all__ = ["curves_html"]
 

@@ -27,10 +27,10 @@ from heat_plugins.benchmarks.claim import (
     verdict_everywhere,
     verdict_mostly,
 )
-from heat_plugins.benchmarks.evidence import BIOLOGY
-from heat_plugins.benchmarks.markdown import number, p_text
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
-from heat_plugins.benchmarks.statistics import (
+from heat_plugins.benchmarks.results.evidence import BIOLOGY
+from heat_plugins.benchmarks.results.markdown import number, p_text
+from heat_plugins.benchmarks.results.statistics import (
     MIN_SEEDS,
     Estimate,
     Results,

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from heat_plugins.benchmarks.evidence import OURS, peers_of
-from heat_plugins.benchmarks.markdown import loss_text, marked, mean_text, p_text, table
-from heat_plugins.benchmarks.statistics import (
+from heat_plugins.benchmarks.results.evidence import OURS, peers_of
+from heat_plugins.benchmarks.results.markdown import loss_text, marked, mean_text, p_text, table
+from heat_plugins.benchmarks.results.statistics import (
     MIN_SEEDS,
     Estimate,
     Results,

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from heat_plugins.benchmarks import figures as drawing
 from heat_plugins.benchmarks import figures_html
-from heat_plugins.benchmarks.evidence import (
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.problems.functions import SFU
+from heat_plugins.benchmarks.results.evidence import (
     BIOLOGY,
     OURS,
     VARIANTS,
@@ -16,9 +18,7 @@ from heat_plugins.benchmarks.evidence import (
     main_problems,
     peers_of,
 )
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
-from heat_plugins.benchmarks.problems.functions import SFU
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.statistics import Results
 from heat_plugins.benchmarks.time_tables import OBJECTIVE_SECONDS, ratios
 
 __all__ = ["Picture", "draw_all", "pictures"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from heat_plugins.benchmarks.evidence import FULL
-from heat_plugins.benchmarks.markdown import loss_text, marked, number, seconds_text, table
-from heat_plugins.benchmarks.statistics import Results, evaluations_to, median_evaluations
+from heat_plugins.benchmarks.results.evidence import FULL
+from heat_plugins.benchmarks.results.markdown import loss_text, marked, number, seconds_text, table
+from heat_plugins.benchmarks.results.statistics import Results, evaluations_to, median_evaluations
 
 __all__ = ["problem_table"]
 

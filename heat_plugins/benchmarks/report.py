@@ -13,7 +13,10 @@ from pathlib import Path
 from heat_plugins.benchmarks.claim import Claim
 from heat_plugins.benchmarks.claims import all_claims, claims_page, summary_table
 from heat_plugins.benchmarks.duels import Duel, duel_summary, duel_table, duels
-from heat_plugins.benchmarks.evidence import (
+from heat_plugins.benchmarks.main_table import MainTable, main_table
+from heat_plugins.benchmarks.pictures import draw_all, pictures
+from heat_plugins.benchmarks.problem_table import problem_table
+from heat_plugins.benchmarks.results.evidence import (
     HALF,
     OURS,
     full_lengths,
@@ -23,11 +26,8 @@ from heat_plugins.benchmarks.evidence import (
     read_speed,
     write_facts,
 )
-from heat_plugins.benchmarks.main_table import MainTable, main_table
-from heat_plugins.benchmarks.markdown import number, write_page
-from heat_plugins.benchmarks.pictures import draw_all, pictures
-from heat_plugins.benchmarks.problem_table import problem_table
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.markdown import number, write_page
+from heat_plugins.benchmarks.results.statistics import Results
 from heat_plugins.benchmarks.time_tables import (
     OBJECTIVE_SECONDS,
     equal_time_table,

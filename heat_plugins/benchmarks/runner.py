@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 import optuna
 
-from heat_plugins.benchmarks import raw_lines
 from heat_plugins.benchmarks.methods.method_list import Method
 from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, first_points
-from heat_plugins.benchmarks.raw_lines import StudyLine
+from heat_plugins.benchmarks.results import raw_lines
+from heat_plugins.benchmarks.results.raw_lines import StudyLine
 
 __all__ = ["Failure", "Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
 

@@ -14,9 +14,9 @@ from heat_plugins.benchmarks.claim import (
     not_worse,
     verdict_mostly,
 )
-from heat_plugins.benchmarks.evidence import BIOLOGY
 from heat_plugins.benchmarks.problems.functions import SFU
-from heat_plugins.benchmarks.statistics import Results
+from heat_plugins.benchmarks.results.evidence import BIOLOGY
+from heat_plugins.benchmarks.results.statistics import Results
 
 RELABELLED = "-relabelled"
 ADDITIVE = ("cocabo", "rducb", "additive", "interactions-2")

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heat_plugins.benchmarks.markdown import (
+from heat_plugins.benchmarks.results.markdown import (
     loss_text,
     marked,
     multiple_text,
     seconds_text,
     table,
 )
-from heat_plugins.benchmarks.statistics import (
+from heat_plugins.benchmarks.results.statistics import (
     Estimate,
     Results,
     estimate,

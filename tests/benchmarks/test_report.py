@@ -7,15 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks import (
-    curves,
-    evidence,
-    figures,
-    figures_html,
-    pictures,
-    problem_table,
-    report,
-)
+from heat_plugins.benchmarks import curves, figures, figures_html, pictures, problem_table, report
 from heat_plugins.benchmarks import duels as duelling
 from heat_plugins.benchmarks.claim import (
     CONTRADICTED,
@@ -29,7 +21,9 @@ from heat_plugins.benchmarks.claim import (
 )
 from heat_plugins.benchmarks.claims import all_claims
 from heat_plugins.benchmarks.main_table import main_table
-from heat_plugins.benchmarks.markdown import (
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
+from heat_plugins.benchmarks.results import evidence
+from heat_plugins.benchmarks.results.markdown import (
     marked,
     mean_text,
     multiple_text,
@@ -37,9 +31,8 @@ from heat_plugins.benchmarks.markdown import (
     p_text,
     seconds_text,
 )
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
-from heat_plugins.benchmarks.raw_lines import StudyLine
-from heat_plugins.benchmarks.statistics import Estimate, Facts, Results
+from heat_plugins.benchmarks.results.raw_lines import StudyLine
+from heat_plugins.benchmarks.results.statistics import Estimate, Facts, Results
 from heat_plugins.benchmarks.time_tables import equal_time_table, ratios, seconds_table
 
 image_module = pytest.importorskip("PIL.Image")

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks import raw_lines
 from heat_plugins.benchmarks.methods.method_list import METHODS, Method, method_named
 from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.problems.catalogue import TASKS
@@ -25,7 +24,8 @@ from heat_plugins.benchmarks.problems.tasks import (
     Task,
     first_points,
 )
-from heat_plugins.benchmarks.raw_lines import StudyLine
+from heat_plugins.benchmarks.results import raw_lines
+from heat_plugins.benchmarks.results.raw_lines import StudyLine
 from heat_plugins.benchmarks.runner import (
     Failure,
     Job,

@@ -9,10 +9,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from heat_plugins.benchmarks import raw_lines
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
 from heat_plugins.benchmarks.problems.functions import SFU
-from heat_plugins.benchmarks.statistics import Facts, Results
+from heat_plugins.benchmarks.results import raw_lines
+from heat_plugins.benchmarks.results.statistics import Facts, Results
 from heat_plugins.kernel_registry import built_in_kernels
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from scipy import stats
 
-from heat_plugins.benchmarks.raw_lines import StudyLine
+from heat_plugins.benchmarks.results.raw_lines import StudyLine
 
 __all__ = [
     "Estimate",

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heat_plugins.benchmarks.raw_lines import StudyLine
-from heat_plugins.benchmarks.statistics import (
+from heat_plugins.benchmarks.results.raw_lines import StudyLine
+from heat_plugins.benchmarks.results.statistics import (
     Estimate,
     Facts,
     Results,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from heat_plugins.benchmarks.statistics import Estimate, is_as_good
+from heat_plugins.benchmarks.results.statistics import Estimate, is_as_good
 
 __all__ = [
     "loss_text",

@@ -1,0 +1,1 @@
+"""What was measured: raw lines, and the numbers that they add up to."""
