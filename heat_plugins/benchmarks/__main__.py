@@ -65,10 +65,10 @@ def _add_list(parser: argparse.ArgumentParser) -> None:
 
 def _list(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks.methods.method_list import METHODS
-    from heat_plugins.benchmarks.plan import PLAN, jobs_of
     from heat_plugins.benchmarks.problems.catalogue import TASKS
     from heat_plugins.benchmarks.results import raw_lines
-    from heat_plugins.benchmarks.runner import to_do
+    from heat_plugins.benchmarks.run.plan import PLAN, jobs_of
+    from heat_plugins.benchmarks.run.runner import to_do
 
     print("Problems")
     for name, make in TASKS.items():
@@ -130,7 +130,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks.results import raw_lines
-    from heat_plugins.benchmarks.runner import run_jobs, to_do
+    from heat_plugins.benchmarks.run.runner import run_jobs, to_do
 
     jobs = _possible(_wanted(arguments))
     done = raw_lines.read([*arguments.also, arguments.results])
@@ -151,8 +151,8 @@ def _run(arguments: argparse.Namespace) -> None:
 def _wanted(arguments: argparse.Namespace) -> list[Any]:
     """Return the jobs that were asked for: of the plan, or any others by name."""
     from heat_plugins.benchmarks.methods.method_list import method_named
-    from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
     from heat_plugins.benchmarks.problems.catalogue import task_named
+    from heat_plugins.benchmarks.run.plan import PLAN, QUICK, Block, jobs_of
 
     _check_names("--problems", arguments.problems, task_named)
     _check_names("--methods", arguments.methods, method_named)
@@ -227,7 +227,7 @@ def _progress(
 ) -> Iterator[Any]:
     """Show how many studies have ended, and about how long the rest takes; yield failures."""
     tqdm = require("tqdm", extra="benchmarks").tqdm
-    from heat_plugins.benchmarks.runner import Failure, expected_seconds
+    from heat_plugins.benchmarks.run.runner import Failure, expected_seconds
 
     left = {job.key: job for job in jobs}
     with tqdm(
@@ -325,14 +325,14 @@ def _bench(arguments: argparse.Namespace) -> None:
 
 
 def _speed(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import speed
+    from heat_plugins.benchmarks.run import speed
 
     print("\nCPU seconds a suggestion after 200 trials, one thread, the same history")
     _table(_logged(speed.against_gp_sampler(), arguments.log))
 
 
 def _kernels(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import kernel_speed
+    from heat_plugins.benchmarks.run import kernel_speed
 
     print("\nCPU seconds a suggestion after 200 trials of 25 x 5, by kernel and structure")
     _table(_logged(kernel_speed.structures_against_default(), arguments.log))
@@ -341,21 +341,21 @@ def _kernels(arguments: argparse.Namespace) -> None:
 
 
 def _closed_form(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import kernel_speed
+    from heat_plugins.benchmarks.run import kernel_speed
 
     print("\nThe likelihood and its gradient at 200 points: closed form, eigenvectors")
     _table(_logged(kernel_speed.closed_form_against_eigenvectors(), arguments.log))
 
 
 def _growth(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import speed
+    from heat_plugins.benchmarks.run import speed
 
     print("\nMedian CPU seconds a suggestion in large studies, and peak memory")
     _table(_logged(speed.growth(), arguments.log))
 
 
 def _extremes(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import extremes
+    from heat_plugins.benchmarks.run import extremes
 
     print(
         "\nCPU seconds of the first and of later suggestions, one thread, and megabytes for them"
@@ -364,7 +364,7 @@ def _extremes(arguments: argparse.Namespace) -> None:
 
 
 def _ax(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import speed
+    from heat_plugins.benchmarks.run import speed
 
     print("\nCPU seconds a suggestion after the same 100 random arms, one thread")
     _table(_logged(speed.against_ax(), arguments.log))

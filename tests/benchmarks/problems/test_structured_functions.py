@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks import kernel_speed
 from heat_plugins.benchmarks.methods.method_list import METHODS
 from heat_plugins.benchmarks.problems.catalogue import task_named
 from heat_plugins.benchmarks.problems.functions import SFU, relabelled, sequence
-from heat_plugins.benchmarks.runner import Job, run_study
+from heat_plugins.benchmarks.run import kernel_speed
+from heat_plugins.benchmarks.run.runner import Job, run_study
 
 SLOW_DEFINITIONS = {
     "rastrigin": (5.12, lambda x: sum(v**2 - 10 * np.cos(2 * np.pi * v) + 10 for v in x)),

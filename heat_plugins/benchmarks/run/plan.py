@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
-from heat_plugins.benchmarks.runner import Job
+from heat_plugins.benchmarks.run.runner import Job
 
 __all__ = [
     "FAST_PEERS",

@@ -13,7 +13,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import create_trial
 
 from heat_plugins.benchmarks.problems.published import Codes, Problem, pest_control
-from heat_plugins.benchmarks.studies import continue_study, distributions_of, new_study
+from heat_plugins.benchmarks.run.studies import continue_study, distributions_of, new_study
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn
 from heat_plugins.core.features import FeatureMap

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from heat_plugins.benchmarks.methods.method_list import METHODS, Method, method_named
-from heat_plugins.benchmarks.plan import PLAN, QUICK, Block, jobs_of
 from heat_plugins.benchmarks.problems.catalogue import TASKS
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
@@ -26,7 +25,8 @@ from heat_plugins.benchmarks.problems.tasks import (
 )
 from heat_plugins.benchmarks.results import raw_lines
 from heat_plugins.benchmarks.results.raw_lines import StudyLine
-from heat_plugins.benchmarks.runner import (
+from heat_plugins.benchmarks.run.plan import PLAN, QUICK, Block, jobs_of
+from heat_plugins.benchmarks.run.runner import (
     Failure,
     Job,
     expected_seconds,

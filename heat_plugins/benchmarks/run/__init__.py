@@ -1,0 +1,1 @@
+"""Running studies, and measuring how long suggestions take."""
