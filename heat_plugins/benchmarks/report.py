@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heat_plugins.benchmarks.claim import Claim
-from heat_plugins.benchmarks.claims import all_claims, claims_page, summary_table
+from heat_plugins.benchmarks.claims.all_claims import all_claims, claims_page, summary_table
+from heat_plugins.benchmarks.claims.claim import Claim
 from heat_plugins.benchmarks.duels import Duel, duel_summary, duel_table, duels
 from heat_plugins.benchmarks.main_table import MainTable, main_table
 from heat_plugins.benchmarks.pictures import draw_all, pictures

@@ -9,7 +9,8 @@ import pytest
 
 from heat_plugins.benchmarks import curves, figures, figures_html, pictures, problem_table, report
 from heat_plugins.benchmarks import duels as duelling
-from heat_plugins.benchmarks.claim import (
+from heat_plugins.benchmarks.claims.all_claims import all_claims
+from heat_plugins.benchmarks.claims.claim import (
     CONTRADICTED,
     NOT_MEASURED,
     REPRODUCED,
@@ -19,7 +20,6 @@ from heat_plugins.benchmarks.claim import (
     verdict_everywhere,
     verdict_mostly,
 )
-from heat_plugins.benchmarks.claims import all_claims
 from heat_plugins.benchmarks.main_table import main_table
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
 from heat_plugins.benchmarks.results import evidence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heat_plugins.benchmarks.claim import (
+from heat_plugins.benchmarks.claims.claim import (
     CONTRADICTED,
     MOSTLY,
     NOT_MEASURED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from heat_plugins.benchmarks.claim import (
+from heat_plugins.benchmarks.claims.claim import (
     CONTRADICTED,
     EVERYWHERE,
     LEADS_HEADER,

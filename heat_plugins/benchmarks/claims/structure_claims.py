@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heat_plugins.benchmarks.claim import (
+from heat_plugins.benchmarks.claims.claim import (
     LEADS_HEADER,
     MOSTLY,
     NOT_MORE,

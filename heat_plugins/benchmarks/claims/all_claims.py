@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from heat_plugins.benchmarks.claim import Claim
-from heat_plugins.benchmarks.cost_claims import closed_form, little_overhead
-from heat_plugins.benchmarks.kernel_claims import (
+from heat_plugins.benchmarks.claims.claim import Claim
+from heat_plugins.benchmarks.claims.cost_claims import closed_form, little_overhead
+from heat_plugins.benchmarks.claims.kernel_claims import (
     kernels_alike,
     no_kernel_is_better,
     relocation_hurts,
     relocation_spares,
 )
-from heat_plugins.benchmarks.results.markdown import table
-from heat_plugins.benchmarks.results.statistics import Results
-from heat_plugins.benchmarks.structure_claims import (
+from heat_plugins.benchmarks.claims.structure_claims import (
     additive_on_biology,
     padded_sorting,
     padded_sorting_and_ssk,
 )
+from heat_plugins.benchmarks.results.markdown import table
+from heat_plugins.benchmarks.results.statistics import Results
 
 __all__ = ["all_claims", "claims_page", "summary_table"]
 
