@@ -267,7 +267,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> None:
-    from heat_plugins.benchmarks import report
+    from heat_plugins.benchmarks.report import pages as report
 
     _check_files(arguments.results)
     report.write(

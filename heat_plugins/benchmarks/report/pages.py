@@ -12,10 +12,16 @@ from pathlib import Path
 
 from heat_plugins.benchmarks.claims.all_claims import all_claims, claims_page, summary_table
 from heat_plugins.benchmarks.claims.claim import Claim
-from heat_plugins.benchmarks.duels import Duel, duel_summary, duel_table, duels
-from heat_plugins.benchmarks.main_table import MainTable, main_table
-from heat_plugins.benchmarks.pictures import draw_all, pictures
-from heat_plugins.benchmarks.problem_table import problem_table
+from heat_plugins.benchmarks.report.duels import Duel, duel_summary, duel_table, duels
+from heat_plugins.benchmarks.report.main_table import MainTable, main_table
+from heat_plugins.benchmarks.report.pictures import draw_all, pictures
+from heat_plugins.benchmarks.report.problem_table import problem_table
+from heat_plugins.benchmarks.report.time_tables import (
+    OBJECTIVE_SECONDS,
+    equal_time_table,
+    ratios,
+    seconds_table,
+)
 from heat_plugins.benchmarks.results.evidence import (
     HALF,
     OURS,
@@ -28,12 +34,6 @@ from heat_plugins.benchmarks.results.evidence import (
 )
 from heat_plugins.benchmarks.results.markdown import number, write_page
 from heat_plugins.benchmarks.results.statistics import Results
-from heat_plugins.benchmarks.time_tables import (
-    OBJECTIVE_SECONDS,
-    equal_time_table,
-    ratios,
-    seconds_table,
-)
 
 __all__ = ["write"]
 

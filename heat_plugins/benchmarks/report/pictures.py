@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heat_plugins.benchmarks import figures as drawing
-from heat_plugins.benchmarks import figures_html
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
 from heat_plugins.benchmarks.problems.functions import SFU
+from heat_plugins.benchmarks.report import figures as drawing
+from heat_plugins.benchmarks.report import figures_html
+from heat_plugins.benchmarks.report.time_tables import OBJECTIVE_SECONDS, ratios
 from heat_plugins.benchmarks.results.evidence import (
     BIOLOGY,
     OURS,
@@ -19,7 +20,6 @@ from heat_plugins.benchmarks.results.evidence import (
     peers_of,
 )
 from heat_plugins.benchmarks.results.statistics import Results
-from heat_plugins.benchmarks.time_tables import OBJECTIVE_SECONDS, ratios
 
 __all__ = ["Picture", "draw_all", "pictures"]
 

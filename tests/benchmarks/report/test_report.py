@@ -7,8 +7,6 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks import curves, figures, figures_html, pictures, problem_table, report
-from heat_plugins.benchmarks import duels as duelling
 from heat_plugins.benchmarks.claims.all_claims import all_claims
 from heat_plugins.benchmarks.claims.claim import (
     CONTRADICTED,
@@ -20,8 +18,12 @@ from heat_plugins.benchmarks.claims.claim import (
     verdict_everywhere,
     verdict_mostly,
 )
-from heat_plugins.benchmarks.main_table import main_table
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
+from heat_plugins.benchmarks.report import curves, figures, figures_html, pictures, problem_table
+from heat_plugins.benchmarks.report import duels as duelling
+from heat_plugins.benchmarks.report import pages as report
+from heat_plugins.benchmarks.report.main_table import main_table
+from heat_plugins.benchmarks.report.time_tables import equal_time_table, ratios, seconds_table
 from heat_plugins.benchmarks.results import evidence
 from heat_plugins.benchmarks.results.markdown import (
     marked,
@@ -33,7 +35,6 @@ from heat_plugins.benchmarks.results.markdown import (
 )
 from heat_plugins.benchmarks.results.raw_lines import StudyLine
 from heat_plugins.benchmarks.results.statistics import Estimate, Facts, Results
-from heat_plugins.benchmarks.time_tables import equal_time_table, ratios, seconds_table
 
 image_module = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")

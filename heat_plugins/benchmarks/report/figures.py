@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.curves import Curve, Grid, curves_of
+from heat_plugins.benchmarks.report.curves import Curve, Grid, curves_of
 from heat_plugins.benchmarks.results.markdown import multiple_text
 from heat_plugins.benchmarks.results.statistics import Results
 

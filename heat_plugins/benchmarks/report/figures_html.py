@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.curves import Curve, Grid, curves_of
-from heat_plugins.benchmarks.figures import colour_of
+from heat_plugins.benchmarks.report.curves import Curve, Grid, curves_of
+from heat_plugins.benchmarks.report.figures import colour_of
 from heat_plugins.benchmarks.results.statistics import Results
 
 __all__ = ["curves_html"]
