@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from heat_plugins.benchmarks.problems.clauses import CLAUSES
-from heat_plugins.benchmarks.problems.codes import Problem
 from heat_plugins.benchmarks.problems.conditional import CONDITIONAL
 from heat_plugins.benchmarks.problems.constrained import CONSTRAINED
 from heat_plugins.benchmarks.problems.functions import LETTERS, SFU, relabelled
 from heat_plugins.benchmarks.problems.mixed import ackley53, svm
-from heat_plugins.benchmarks.problems.objectives import OBJECTIVES
+from heat_plugins.benchmarks.problems.multi_objective import OBJECTIVES
+from heat_plugins.benchmarks.problems.problem import Problem
 from heat_plugins.benchmarks.problems.published import PROBLEMS
 from heat_plugins.benchmarks.problems.rna import rna
 from heat_plugins.benchmarks.problems.tasks import Task, of_codes, relocated

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heat_plugins.benchmarks.problems.codes import Codes, Problem, data_file
+from heat_plugins.benchmarks.problems.problem import Codes, Problem, data_file
 
 __all__ = [
     "CLAUSES",

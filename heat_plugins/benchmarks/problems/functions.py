@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.benchmarks.problems.published import RELOCATION_SEED, Problem, ackley
+from heat_plugins.benchmarks.problems.problem import RELOCATION_SEED, Problem
+from heat_plugins.benchmarks.problems.published import ackley
 
 __all__ = ["LETTERS", "SFU", "relabelled", "sequence"]
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.problems.published import RELOCATION_SEED, ackley_value
+from heat_plugins.benchmarks.problems.problem import RELOCATION_SEED
+from heat_plugins.benchmarks.problems.published import ackley_value
 from heat_plugins.benchmarks.problems.tasks import Choice, Number, Params, Result, Task
 
 __all__ = ["ackley53", "svm"]

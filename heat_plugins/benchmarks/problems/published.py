@@ -8,23 +8,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.benchmarks.problems.clauses import maxsat, maxsat_60, read_wcnf
-from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE, RELOCATION_SEED, Codes, Problem
+from heat_plugins.benchmarks.problems.clauses import maxsat_60
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
 
-__all__ = [
-    "DATA_VARIABLE",
-    "PROBLEMS",
-    "RELOCATION_SEED",
-    "Codes",
-    "Problem",
-    "ackley",
-    "ackley_value",
-    "contamination",
-    "labs",
-    "maxsat",
-    "pest_control",
-    "read_wcnf",
-]
+__all__ = ["PROBLEMS", "ackley", "ackley_value", "contamination", "labs", "pest_control"]
 
 # --------------------------------------------------------------------- pest control
 N_PEST_STAGES = 25

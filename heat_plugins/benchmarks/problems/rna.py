@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 
-from heat_plugins.benchmarks.problems.codes import Codes, Problem
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
 
 __all__ = ["BASES", "SNORD64", "rna"]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heat_plugins.benchmarks.problems.published import Codes, Problem
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
 
 __all__ = [
     "Choice",

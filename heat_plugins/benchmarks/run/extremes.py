@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from heat_plugins.benchmarks.run.memory import peak_megabytes
+from heat_plugins.benchmarks.run.peak_memory import peak_megabytes
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import Settings, suggest

@@ -12,7 +12,8 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import create_trial
 
-from heat_plugins.benchmarks.problems.published import Codes, Problem, pest_control
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
+from heat_plugins.benchmarks.problems.published import pest_control
 from heat_plugins.benchmarks.run.studies import continue_study, distributions_of, new_study
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn

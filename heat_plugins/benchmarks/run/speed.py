@@ -17,8 +17,9 @@ from optuna.samplers import GPSampler
 from heat_plugins._extras import require
 from heat_plugins.benchmarks.methods.method_list import METHODS
 from heat_plugins.benchmarks.problems.catalogue import task_named
-from heat_plugins.benchmarks.problems.published import Codes, Problem, labs, pest_control
-from heat_plugins.benchmarks.run.memory import peak_megabytes
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
+from heat_plugins.benchmarks.problems.published import labs, pest_control
+from heat_plugins.benchmarks.run.peak_memory import peak_megabytes
 from heat_plugins.benchmarks.run.runner import Job, run_study
 from heat_plugins.benchmarks.run.studies import continue_study, new_study
 from heat_plugins.optuna import HeatSampler

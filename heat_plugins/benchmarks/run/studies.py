@@ -11,7 +11,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler
 
-from heat_plugins.benchmarks.problems.published import Codes, Problem
+from heat_plugins.benchmarks.problems.problem import Codes, Problem
 
 __all__ = ["Record", "continue_study", "new_study", "run"]
 

@@ -24,7 +24,7 @@ from heat_plugins.benchmarks.problems.clauses import (
     read_wcnf,
     write_wcnf,
 )
-from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE
+from heat_plugins.benchmarks.problems.problem import DATA_VARIABLE
 
 CHECKED = settings(deadline=None, max_examples=50)
 

@@ -11,16 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import RandomState
 
+from heat_plugins.benchmarks.problems.clauses import maxsat, read_wcnf
+from heat_plugins.benchmarks.problems.problem import DATA_VARIABLE, Problem
 from heat_plugins.benchmarks.problems.published import (
-    DATA_VARIABLE,
     PROBLEMS,
-    Problem,
     ackley,
     contamination,
     labs,
-    maxsat,
     pest_control,
-    read_wcnf,
 )
 
 CHECKED = settings(deadline=None, max_examples=30)

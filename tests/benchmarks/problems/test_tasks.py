@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.benchmarks.problems import conditional, constrained, objectives
+from heat_plugins.benchmarks.problems import conditional, constrained, multi_objective
 from heat_plugins.benchmarks.problems.catalogue import CODED, TARGETS, TASKS, task_named
-from heat_plugins.benchmarks.problems.codes import DATA_VARIABLE
 from heat_plugins.benchmarks.problems.functions import SFU, sequence
+from heat_plugins.benchmarks.problems.problem import DATA_VARIABLE
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Number,
@@ -252,7 +252,7 @@ def test_the_loss_of_the_pipeline_is_that_of_the_labels_left_out() -> None:
 # -------------------------------------------------------------------------- objectives
 def test_hypervolume_is_a_share_of_the_unit_box() -> None:
     corners = [Result((0.5, 0.0)), Result((0.0, 0.5)), Result((2.0, -1.0))]
-    assert objectives.share_of_hypervolume(corners) == pytest.approx(0.75)
+    assert multi_objective.share_of_hypervolume(corners) == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_the_error_of_features_is_that_of_the_best_linear_prediction() -> None:
     weights = np.linalg.lstsq(rows[:, used], target, rcond=None)[0]
     expected = np.mean((target - rows[:, used] @ weights) ** 2) / np.mean(target**2)
     params = {f"x{i}": int(i in used) for i in range(n)}
-    task = objectives.features(n, n_factors, 4)
+    task = multi_objective.features(n, n_factors, 4)
     error, share = task.evaluate(params).values
     assert error == pytest.approx(expected, rel=0.02)
     assert share == 0.5

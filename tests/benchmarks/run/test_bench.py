@@ -5,7 +5,7 @@ import optuna
 import pytest
 
 from heat_plugins.benchmarks import __main__ as command
-from heat_plugins.benchmarks.problems.published import Problem
+from heat_plugins.benchmarks.problems.problem import Problem
 from heat_plugins.benchmarks.run.extremes import CASES, _measured
 from heat_plugins.benchmarks.run.speed import _grown
 from heat_plugins.benchmarks.run.studies import continue_study, new_study, run
