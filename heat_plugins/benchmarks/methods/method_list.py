@@ -1,48 +1,23 @@
-"""Who is compared: our sampler with its kernels and structures, and its peers.
-
-A method starts a *solver* for a task and a seed. A solver is asked for parameters and told what
-came of them, whether it had asked for these parameters or not.
-"""
+"""All methods by their names: our sampler with its kernels and structures, and its peers."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
-import optuna
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
-from optuna.samplers import (
-    BaseSampler,
-    GPSampler,
-    NSGAIISampler,
-    RandomSampler,
-    TPESampler,
-)
-from optuna.study import StudyDirection
+from optuna.samplers import BaseSampler, GPSampler, NSGAIISampler, RandomSampler, TPESampler
 
 from heat_plugins._extras import require
+from heat_plugins.benchmarks.methods.method import Method, Solver, only_one_objective
+from heat_plugins.benchmarks.methods.optuna_solver import OptunaSolver, from_optuna
 from heat_plugins.benchmarks.methods.peer_ax import start_default, start_heat, start_mixed
 from heat_plugins.benchmarks.methods.peer_catcma import CatCmaSolver
 from heat_plugins.benchmarks.methods.peer_hebo import HeboSolver
 from heat_plugins.benchmarks.methods.peer_smac import SmacSolver
 from heat_plugins.benchmarks.methods.peers import one_objective_without_conditions
-from heat_plugins.benchmarks.problems.tasks import (
-    Choice,
-    Parameter,
-    Params,
-    Result,
-    Task,
-    active_parameters,
-)
+from heat_plugins.benchmarks.problems.tasks import Task
 from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.structures import (
@@ -52,138 +27,15 @@ from heat_plugins.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["METHODS", "Method", "OptunaSolver", "Solver", "from_optuna", "method_named"]
+__all__ = [
+    "HEAT_AND_HAMMING",
+    "METHODS",
+    "OTHER_KERNELS",
+    "STRUCTURES",
+    "STRUCTURE_OF",
+    "method_named",
+]
 
-
-class Solver(Protocol):
-    """Something that proposes parameters and learns from results."""
-
-    def ask(self) -> Params:
-        """Return parameters to try next."""
-
-    def tell(self, params: Params, result: Result) -> None:
-        """Learn what came of parameters, proposed or not."""
-
-
-def _anything(task: Task) -> str | None:
-    return None
-
-
-def only_one_objective(task: Task) -> str | None:
-    """Return why a method with one objective and no constraints cannot solve the task."""
-    plain = task.n_objectives == 1 and not task.n_constraints
-    return None if plain else "it has one objective and no constraints"
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method, and what it can do.
-
-    Args:
-        description: One line for people.
-        start: Makes a solver of a task and a seed.
-        why_not: Why it cannot solve a task; None where it can.
-        package: What must be installed, by the name it is imported as.
-        extra: How to install it, where ``pip install`` and that name will not do.
-        takes_first_points: Whether it learns from points it has not asked for. One that does
-            not begins by itself, without the first points of the others.
-        n_workers: How many evaluations are under way at once.
-    """
-
-    description: str
-    start: Callable[[Task, int], Solver]
-    why_not: Callable[[Task], str | None] = _anything
-    package: str = "optuna"
-    extra: str = ""
-    takes_first_points: bool = True
-    n_workers: int = 1
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether its package is there."""
-        return find_spec(self.package) is not None
-
-    @property
-    def how_to_install(self) -> str:
-        """How to get its package, in a sentence."""
-        return f"it needs {self.package}: {self.extra or 'pip install ' + self.package}"
-
-
-# ------------------------------------------------------------------ samplers of Optuna
-def distribution_of(parameter: Parameter) -> BaseDistribution:
-    """Return a parameter in Optuna's words."""
-    if isinstance(parameter, Choice):
-        return CategoricalDistribution(parameter.choices)
-    if parameter.integer:
-        return IntDistribution(int(parameter.low), int(parameter.high), log=parameter.log)
-    return FloatDistribution(parameter.low, parameter.high, log=parameter.log)
-
-
-class OptunaSolver:
-    """A study, asked parameter by parameter as an objective would.
-
-    Args:
-        task: The task.
-        sampler: Its sampler.
-    """
-
-    def __init__(self, task: Task, sampler: BaseSampler) -> None:
-        self._task = task
-        self._distributions = {p.name: distribution_of(p) for p in task.parameters}
-        directions = [StudyDirection.MINIMIZE] * task.n_objectives
-        self._study = optuna.create_study(directions=directions, sampler=sampler)
-        self._asked: list[tuple[Params, optuna.Trial]] = []  # and not yet told
-
-    def ask(self) -> Params:
-        """Return the parameters of a new trial."""
-        trial = self._study.ask()
-
-        def suggest(parameter: Parameter) -> Any:
-            return trial._suggest(parameter.name, self._distributions[parameter.name])
-
-        params = active_parameters(self._task, suggest)
-        self._asked.append((params, trial))
-        return params
-
-    def tell(self, params: Params, result: Result) -> None:
-        """Finish the trial that was asked for, or add a finished one."""
-        trial = next((trial for asked, trial in self._asked if asked is params), None)
-        if trial is not None:
-            self._asked = [(asked, other) for asked, other in self._asked if other is not trial]
-            for i, constraint in enumerate(result.constraints):
-                trial.set_constraint(f"c{i}", constraint)
-            self._study.tell(trial, result.values)
-            return
-        if result.constraints:
-            # Constraints go with a trial that is running, so one is made to order.
-            self._study.enqueue_trial(params)
-            self.tell(self.ask(), result)
-            return
-        distributions = {name: self._distributions[name] for name in params}
-        self._study.add_trial(
-            optuna.trial.create_trial(
-                params=params, distributions=distributions, values=list(result.values)
-            )
-        )
-
-
-def from_optuna(
-    description: str,
-    make: Callable[..., BaseSampler],
-    why_not: Callable[[Task], str | None] = _anything,
-    **arguments: Any,
-) -> Method:
-    """Return a method of the function that makes a sampler of ``seed`` and other arguments."""
-
-    def start(task: Task, seed: int) -> Solver:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return OptunaSolver(task, make(seed=seed, **arguments))
-
-    return Method(description, start, why_not)
-
-
-# ------------------------------------------------- kernels and structures of the paper
 # What is known about the objective, as a function of the names of its parameters.
 STRUCTURE_OF: dict[str, Callable[[list[str]], Any]] = {
     "sort": lambda names: PermutationInvariant(names, "sort"),

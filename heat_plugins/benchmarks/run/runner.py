@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import optuna
 
-from heat_plugins.benchmarks.methods.method_list import Method
+from heat_plugins.benchmarks.methods.method import Method
 from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, first_points
 from heat_plugins.benchmarks.results import raw_lines
 from heat_plugins.benchmarks.results.raw_lines import StudyLine

@@ -16,8 +16,9 @@ import torch
 from gpytorch.settings import cholesky_jitter
 from needs import need
 
-from heat_plugins.benchmarks.methods import method_list as methods
-from heat_plugins.benchmarks.methods.method_list import METHODS, Solver
+from heat_plugins.benchmarks.methods import method as method_module
+from heat_plugins.benchmarks.methods.method import Solver
+from heat_plugins.benchmarks.methods.method_list import METHODS
 from heat_plugins.benchmarks.methods.peers import Asked, fixed_values, only_value
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
@@ -355,7 +356,7 @@ def test_a_missing_package_is_answered_with_the_command_that_installs_it(
     name: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method = METHODS[name]
-    monkeypatch.setattr(methods, "find_spec", lambda package: None)
+    monkeypatch.setattr(method_module, "find_spec", lambda package: None)
     assert not method.is_installed
     assert command.replace("\\", "") in method.how_to_install
     for module in [m for m in sys.modules if m.partition(".")[0] == method.package]:

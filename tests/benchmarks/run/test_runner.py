@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heat_plugins.benchmarks.methods.method_list import METHODS, Method, method_named
+from heat_plugins.benchmarks.methods.method import Method
+from heat_plugins.benchmarks.methods.method_list import METHODS, method_named
 from heat_plugins.benchmarks.problems.catalogue import TASKS
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
