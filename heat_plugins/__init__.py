@@ -19,6 +19,7 @@ Importing this package loads none of PyTorch, Optuna and Ax; names are resolved 
 
 from typing import TYPE_CHECKING, Any
 
+from heat_plugins import _moved  # noqa: F401  (modules by their old names)
 from heat_plugins._extras import hide_missing, load_name
 from heat_plugins._version import __version__
 

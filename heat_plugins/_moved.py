@@ -1,0 +1,53 @@
+"""Modules by the names that they had before they moved."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MOVED"]
+
+# Old name: new name. Only what a release had; modules that never were in one just move.
+MOVED = {
+    "heat_plugins.benchmarks.functions": "heat_plugins.benchmarks.problems.functions",
+    "heat_plugins.benchmarks.kernel_speed": "heat_plugins.benchmarks.run.kernel_speed",
+    "heat_plugins.benchmarks.speed": "heat_plugins.benchmarks.run.speed",
+    "heat_plugins.benchmarks.studies": "heat_plugins.benchmarks.run.studies",
+}
+
+
+class _OldNames:
+    """Finds a module under its old name; asked when nothing else has found one."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in MOVED:
+            return None
+        return ModuleSpec(name, _Alias(MOVED[name]))
+
+
+class _Alias(Loader):
+    """Gives a module that exists, so that there is one of it under both names."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        warnings.warn(
+            f"{spec.name} has moved; write {self._name}", DeprecationWarning, stacklevel=2
+        )
+        module = import_module(self._name)
+        self._spec = module.__spec__  # the import system is about to replace it
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
+sys.meta_path.append(_OldNames())
