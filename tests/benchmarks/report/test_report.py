@@ -1,4 +1,4 @@
-"""Pages and figures of made-up studies, and the rules that give verdicts on claims."""
+"""Pages and figures of made-up studies."""
 
 import json
 import math
@@ -6,18 +6,8 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from made_up_studies import N_FIRST, results_of, rows_of, studies, study, written
 
-from heat_plugins.benchmarks.claims.all_claims import all_claims
-from heat_plugins.benchmarks.claims.claim import (
-    CONTRADICTED,
-    NOT_MEASURED,
-    REPRODUCED,
-    UNDECIDED,
-    Case,
-    trifle_of,
-    verdict_everywhere,
-    verdict_mostly,
-)
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
 from heat_plugins.benchmarks.report import curves, figures, figures_html, pictures, problem_table
 from heat_plugins.benchmarks.report import duels as duelling
@@ -25,122 +15,11 @@ from heat_plugins.benchmarks.report import pages as report
 from heat_plugins.benchmarks.report.main_table import main_table
 from heat_plugins.benchmarks.report.time_tables import equal_time_table, ratios, seconds_table
 from heat_plugins.benchmarks.results import evidence
-from heat_plugins.benchmarks.results.markdown import (
-    marked,
-    mean_text,
-    multiple_text,
-    number,
-    p_text,
-    seconds_text,
-)
 from heat_plugins.benchmarks.results.raw_lines import StudyLine
-from heat_plugins.benchmarks.results.statistics import Estimate, Facts, Results
+from heat_plugins.benchmarks.results.statistics import Facts
 
 image_module = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")
-
-N_FIRST = 5
-
-
-def study(problem, method, seed, end, n=60, seconds=0.1, n_first=N_FIRST, start=10.0):
-    """Return a study that goes from its first points to its end in even steps."""
-    descent = np.linspace(start, end, n - N_FIRST + 1)[1:]
-    return StudyLine(
-        problem=problem,
-        method=method,
-        seed=seed,
-        n_first=n_first,
-        scores=[start] * N_FIRST + [float(f"{score:.8g}") for score in descent],
-        seconds=[0.0] * N_FIRST + [seconds] * (n - N_FIRST),
-        n_repeats=seed,
-        versions={"optuna": "5.0.0"},
-        machine="a machine",
-        finished=f"2026-01-{1 + seed:02d}T00:00:00+00:00",
-    )
-
-
-def studies(problem, ends, n_seeds=10, spread=0.01, **arguments):
-    """Return studies of several methods with a little noise, different for each seed."""
-    rng = np.random.default_rng(0)
-    return [
-        study(problem, method, seed, end + spread * rng.random(), **arguments)
-        for method, end in ends.items()
-        for seed in range(n_seeds)
-    ]
-
-
-def written(lines, path):
-    text = "".join(json.dumps(asdict(line)) + "\n" for line in lines)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def results_of(lines, facts=None):
-    return Results(lines, facts or {})
-
-
-def rows_of(text):
-    """Return the cells of the rows of a table, by the first of them."""
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
-    return {cells[0]: cells for cells in lines}
-
-
-# -------------------------------------------------------------------------- numbers as text
-@pytest.mark.parametrize(
-    ("mean", "error", "text"),
-    [
-        (12.0703, 0.0321, "12.070 ± 0.032"),
-        (3181.0, 178.0, "3180 ± 180"),
-        (0.5, 0.0996, "0.50 ± 0.10"),
-        (0.5, 0.00996, "0.500 ± 0.010"),
-        (-0.0001, 0.5, "0.00 ± 0.50"),
-        (-195.65337, 0.0, "-195.653 ± 0"),
-        (12.34567, None, "12.346"),
-        (1.0, 3e-9, "1 ± 3.0e-09"),
-        (math.inf, None, "∞"),
-        (-math.inf, None, "-∞"),
-        (math.nan, None, "-"),
-    ],
-)
-def test_digits_follow_the_standard_error(mean, error, text):
-    assert mean_text(mean, error) == text
-
-
-def test_other_numbers():
-    assert [seconds_text(s) for s in (None, 0.0, 0.03312, 1.26, 151.2)] == [
-        "",
-        "0",
-        "0.033",
-        "1.3",
-        "151",
-    ]
-    assert [p_text(p) for p in (None, 0.0001, 0.0123, 0.5, 1.0)] == [
-        "-",
-        "<0.001",
-        "0.012",
-        "0.50",
-        "1.00",
-    ]
-    assert [multiple_text(r) for r in (0.388, 0.9996, 1.0, 9.96, 66.6)] == [
-        "0.39",
-        "1.0",
-        "1.0",
-        "10",
-        "67",
-    ]
-    assert number(-0.0) == "0"
-
-
-def test_the_best_is_bold_and_the_equally_good_is_marked():
-    losses = {
-        "a": Estimate(1.0, 0.1, 5),
-        "b": Estimate(1.05, 0.1, 5),
-        "c": Estimate(2.0, 0.1, 5),
-        "d": Estimate(math.inf, None, 5, 1),
-    }
-    texts = dict.fromkeys(losses, "x")
-    assert marked(losses, texts) == {"a": "**x**", "b": "x ≈", "c": "x", "d": "x"}
-    assert marked({"d": losses["d"]}, {"d": "x"}) == {"d": "x"}
 
 
 # ---------------------------------------------------------------------------------- tables
@@ -271,121 +150,6 @@ def test_what_is_reached_in_equal_time():
     assert row[1:5] == ["5.5", "**1 ± 0 [60]**", "2 ± 0 [60+]", "9.09091 ± 0 [10]"]
     row = rows_of(equal_time_table(*arguments, 10.0))["p"]
     assert row[2:5] == ["1 ± 0 [60]", "2 ± 0 [60]", "**0.909091 ± 0 [55]**"]
-
-
-# ---------------------------------------------------------------------------------- claims
-def claim_about(title, lines, speed_rows=()):
-    found = [claim for claim in all_claims(results_of(lines), speed_rows) if title in claim.title]
-    assert len(found) == 1
-    return found[0]
-
-
-def test_verdicts_of_several_cases():
-    def cases(text):
-        words = {"+": REPRODUCED, "-": CONTRADICTED, "?": UNDECIDED}
-        return [Case((), words[sign]) for sign in text]
-
-    everywhere = {"": NOT_MEASURED, "++?": REPRODUCED, "+??": UNDECIDED, "+++-": CONTRADICTED}
-    assert {text: verdict_everywhere(cases(text)) for text in everywhere} == everywhere
-    mostly = {"": NOT_MEASURED, "++-": REPRODUCED, "+-": UNDECIDED, "--+": CONTRADICTED}
-    mostly |= {"+??": UNDECIDED, "?": UNDECIDED}
-    assert {text: verdict_mostly(cases(text)) for text in mostly} == mostly
-
-
-def test_nothing_is_measured_without_studies():
-    assert {claim.verdict for claim in all_claims(results_of([]))} == {NOT_MEASURED}
-
-
-def test_kernels_alike():
-    alike = dict.fromkeys(HEAT_AND_HAMMING, 1.0)
-    assert claim_about("alike", studies("p", alike)).verdict == REPRODUCED
-    assert claim_about("alike", studies("p", alike, n_seeds=3)).verdict == UNDECIDED
-    different = {**alike, "combo": 3.0}
-    assert claim_about("alike", studies("p", different)).verdict == CONTRADICTED
-    assert claim_about("alike", studies("p", alike, spread=9.0)).verdict == UNDECIDED
-    assert claim_about("alike", studies("p", {"heat": 1.0})).verdict == NOT_MEASURED
-
-
-def test_a_kernel_with_few_seeds_does_not_spoil_the_others():
-    lines = [
-        *studies("p", {"heat": 1.0, "combo": 1.0}),
-        *studies("p", {"matern": 5.0}, n_seeds=1),
-    ]
-    claim = claim_about("alike", lines)
-    assert claim.verdict == REPRODUCED
-    assert claim.cases[0].cells[1:3] == ("2", "10")
-
-
-def test_relocation():
-    before = studies("p", {"heat": 1.0, "hed": 1.0})
-    hurt = [*before, *studies("p-relocated", {"heat": 1.0, "hed": 4.0})]
-    assert claim_about("HED and SSK", hurt).verdict == REPRODUCED
-    assert claim_about("not affected", hurt).verdict == REPRODUCED
-    unhurt = [*before, *studies("p-relocated", {"heat": 4.0, "hed": 1.0})]
-    assert claim_about("HED and SSK", unhurt).verdict == CONTRADICTED
-    assert claim_about("not affected", unhurt).verdict == CONTRADICTED
-    few = [line for line in hurt if line.seed < 3]
-    assert claim_about("HED and SSK", few).verdict == UNDECIDED
-    assert claim_about("not affected", few).verdict == UNDECIDED
-    labs = studies("labs", {"hed": 1.0}) + studies("labs-relocated", {"hed": 4.0})
-    assert claim_about("HED and SSK", labs).verdict == NOT_MEASURED
-
-
-def test_no_kernel_is_better_after_relocation():
-    better = studies("p-relocated", {"heat": 4.0, "rducb": 1.0})
-    assert claim_about("nothing is better", better).verdict == CONTRADICTED
-    worse = studies("p-relocated", {"heat": 1.0, "rducb": 4.0})
-    assert claim_about("nothing is better", worse).verdict == REPRODUCED
-
-
-def test_padded_sorting():
-    ends = {"padded-sort": 1.0, "sort": 2.0, "ssk": 1.0}
-    lines = [line for name in ("ackley", "ackley-relabelled") for line in studies(name, ends)]
-    assert claim_about("better than sorting", lines).verdict == REPRODUCED
-    assert claim_about("as good as SSK", lines).verdict == REPRODUCED
-    swapped = studies("ackley", {"padded-sort": 3.0, "sort": 2.0, "ssk": 1.0})
-    assert claim_about("better than sorting", swapped).verdict == CONTRADICTED
-    assert claim_about("as good as SSK", swapped).verdict == CONTRADICTED
-
-
-def test_a_lead_on_the_way_counts_where_both_end_at_the_optimum():
-    lines = studies("ackley", {"padded-sort": 0.0, "sort": 0.0}, spread=0.0)
-    quick = [
-        StudyLine(**{**asdict(line), "scores": [*line.scores[:N_FIRST], *[0.0] * 55]})
-        if line.method == "padded-sort"
-        else line
-        for line in lines
-    ]
-    assert claim_about("better than sorting", quick).verdict == REPRODUCED
-    assert claim_about("better than sorting", lines).verdict == CONTRADICTED
-
-
-def test_additive_kernels_on_rna():
-    lines = studies("rna", {"heat": 3.0, "cocabo": 1.0, "rducb": 1.0})
-    assert claim_about("RNA", lines).verdict == REPRODUCED
-    lines = studies("rna", {"heat": 1.0, "cocabo": 3.0})
-    assert claim_about("RNA", lines).verdict == CONTRADICTED
-
-
-def test_a_lead_that_could_only_be_a_trifle_contradicts_one_that_matters():
-    alike = studies("rna", {"heat": 3.0, "cocabo": 3.0, "rducb": 3.0})
-    assert claim_about("better on RNA", alike).verdict == CONTRADICTED
-    # The same means, but nobody can tell how far apart they really are.
-    scattered = studies("rna", {"heat": 0.0, "cocabo": 0.0, "rducb": 0.0}, spread=9.0)
-    assert claim_about("better on RNA", scattered).verdict == UNDECIDED
-
-
-def test_speed_claims():
-    lines = [
-        *studies("p", {"heat": 1.0}, seconds=0.3),
-        *studies("p", {"cocabo": 1.0}, seconds=0.1),
-    ]
-    assert claim_about("costs little", lines).verdict == CONTRADICTED
-    row = {"kind": "closed-form", "problem": "25 x 5", "closed_form_ms": 1.0}
-    fast, slow = ({**row, "eigenvectors_ms": ms, "ratio": ms} for ms in (3.0, 1.5))
-    assert claim_about("closed form", [], [fast]).verdict == REPRODUCED
-    assert claim_about("closed form", [], [fast, slow]).verdict == CONTRADICTED
-    assert claim_about("closed form", [], [{"kind": "growth"}]).verdict == NOT_MEASURED
 
 
 # --------------------------------------------------------------------------- whole reports
@@ -534,9 +298,3 @@ def test_pages_to_zoom_in(tmp_path):
     assert "HeatSampler" in path.read_text(encoding="utf-8")
     assert (path.parent / "plotly.min.js").exists()
     assert not figures_html.curves_html(results, [["absent"]], ["TPE"], path)
-
-
-def test_trifles_are_of_the_gain_of_the_heat_kernel():
-    results = results_of(studies("p", {"heat": 1.0, "combo": 6.0}, spread=0.0))
-    assert trifle_of(results, "p", 60, "combo") == pytest.approx(0.9)
-    assert trifle_of(results, "absent", 60, "combo") == 0.0
