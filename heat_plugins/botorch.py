@@ -53,10 +53,10 @@ from heat_plugins.core.surrogate import (
     Surrogate,
 )
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.kernels.core_kernel import CoreKernel, to_numpy
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.structures import Combination
+from heat_plugins.torch.kernel import CoreKernel, to_numpy
 
 __all__ = ["CoreKernel", "HeatGP"]
 

@@ -26,7 +26,6 @@ from heat_plugins.conditions import Conditions, Cut, Leaf, Split
 from heat_plugins.core.build import Builder
 from heat_plugins.core.learn import FitMemo, fitted
 from heat_plugins.core.surrogate import Surrogate
-from heat_plugins.kernels.core_kernel import CoreKernel
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.structures import (
@@ -35,6 +34,7 @@ from heat_plugins.structures import (
     PermutationInvariant,
     RandomDecomposition,
 )
+from heat_plugins.torch.kernel import CoreKernel
 
 NAMES = ["x0", "x1", "x2", "x3"]
 CHOICES = (*(Categorical(name, range(4)) for name in NAMES), Categorical("b", (0, 1)))

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         rate,
         rho,
     )
-    from heat_plugins.kernels.graph_heat import GraphHeatKernel
     from heat_plugins.kernels.group_sums import GroupSumKernel, SymmetricSumKernel
     from heat_plugins.kernels.hamming import (
         CasmopolitanKernel,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
         OneHotRBFKernel,
         RationalQuadraticHammingKernel,
     )
-    from heat_plugins.kernels.heat import HeatKernel, mixed_heat_kernel
     from heat_plugins.kernels.invariant import GroupProductKernel, PermutationInvariantKernel
     from heat_plugins.kernels.reference import HEDKernel, SubsequenceStringKernel
     from heat_plugins.kernels.spectral import (
@@ -62,6 +60,8 @@ if TYPE_CHECKING:
         InversePolynomialKernel,
         PhiKernel,
     )
+    from heat_plugins.torch.graph_heat import GraphHeatKernel
+    from heat_plugins.torch.heat import HeatKernel, mixed_heat_kernel
 
 __all__ = [
     "AdditiveKernel",
@@ -122,7 +122,11 @@ _MODULE_OF = {
     "rate": "formulas",
     "rho": "formulas",
 }
-_HOMES = {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()}
+_MOVED = ("GraphHeatKernel", "HeatKernel", "mixed_heat_kernel")
+_HOMES = {
+    name: f"{'heat_plugins.torch' if name in _MOVED else __name__}.{module}"
+    for name, module in _MODULE_OF.items()
+}
 
 # A base installation lacks what the modules of GPyTorch kernels need.
 _OF_NUMPY = {f"{__name__}.{module}" for module in ("decompositions", "dictionaries", "formulas")}

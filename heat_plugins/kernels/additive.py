@@ -6,7 +6,7 @@ Each variable i has the heat kernel of its complete graph as base kernel,
 
 and the kernels here combine them by sums instead of one product; the notation is that of
 :mod:`heat_plugins.kernels.formulas`. All take the parameters of
-:class:`heat_plugins.kernels.heat.HeatKernel`, which is the product.
+:class:`heat_plugins.torch.heat.HeatKernel`, which is the product.
 
 =============================  ================================================  ==============
 class                          kernel                                            known from
@@ -34,9 +34,9 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.codes import constrained_parameter
-from heat_plugins.kernels.heat import DiffusionTimesKernel
-from heat_plugins.kernels.mismatches import mismatch_counter, weighted_mismatches
+from heat_plugins.torch.codes import constrained_parameter
+from heat_plugins.torch.heat import DiffusionTimesKernel
+from heat_plugins.torch.mismatches import mismatch_counter, weighted_mismatches
 
 __all__ = [
     "AdditiveKernel",
@@ -55,7 +55,7 @@ class AdditiveKernel(DiffusionTimesKernel):
 
     The categorical kernel of CoCaBO, divided by the number of variables so that k(x, x) = 1. It
     models no interactions: the Gaussian process is a sum of functions of single variables.
-    Parameters and costs are those of :class:`~heat_plugins.kernels.heat.HeatKernel`.
+    Parameters and costs are those of :class:`~heat_plugins.torch.heat.HeatKernel`.
     """
 
     def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:

@@ -1,7 +1,7 @@
 r"""The heat kernel of a Hamming graph as plain NumPy functions.
 
 These are the definitions everything else is compared with: short, dense and free of
-hyperparameter handling. Notation used here and in :mod:`heat_plugins.kernels.heat`:
+hyperparameter handling. Notation used here and in :mod:`heat_plugins.torch.heat`:
 
 ======  ==========================================================  =========
 symbol  meaning                                                     shape

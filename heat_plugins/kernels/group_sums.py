@@ -28,9 +28,9 @@ from torch import Tensor
 
 from heat_plugins.kernels import permutation_groups
 from heat_plugins.kernels.additive import AdditiveKernel, InteractionOrdersKernel
-from heat_plugins.kernels.codes import ColumnsKernel, category_counts
-from heat_plugins.kernels.heat import DiffusionTimesKernel, HeatKernel
 from heat_plugins.kernels.memory import recomputed, row_chunks
+from heat_plugins.torch.codes import ColumnsKernel, category_counts
+from heat_plugins.torch.heat import DiffusionTimesKernel, HeatKernel
 
 __all__ = ["GroupSumKernel", "SymmetricSumKernel"]
 

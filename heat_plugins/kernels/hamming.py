@@ -16,7 +16,7 @@ kernel                              weight w_i            correlation
 ``HammingKernel``                   1 / l_i^2             any function of r = sqrt(S)
 ==================================  ====================  ==============================
 
-With w_i = rate_i and exp(-S) it would be :class:`heat_plugins.kernels.heat.HeatKernel`; the
+With w_i = rate_i and exp(-S) it would be :class:`heat_plugins.torch.heat.HeatKernel`; the
 notation is that of :mod:`heat_plugins.kernels.formulas`.
 
 The square root of the Hamming distance is the Euclidean distance of one-hot vectors, up to a
@@ -39,8 +39,8 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.codes import constrained_parameter
-from heat_plugins.kernels.mismatches import MismatchKernel
+from heat_plugins.torch.codes import constrained_parameter
+from heat_plugins.torch.mismatches import MismatchKernel
 
 __all__ = [
     "CasmopolitanKernel",

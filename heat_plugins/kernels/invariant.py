@@ -31,9 +31,9 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from heat_plugins.kernels import permutation_groups
-from heat_plugins.kernels.codes import CodesKernel, category_counts, checked_choices
-from heat_plugins.kernels.heat import HeatKernel
-from heat_plugins.kernels.mismatches import weighted_mismatches
+from heat_plugins.torch.codes import CodesKernel, category_counts, checked_choices
+from heat_plugins.torch.heat import HeatKernel
+from heat_plugins.torch.mismatches import weighted_mismatches
 
 __all__ = ["GroupProductKernel", "PermutationInvariantKernel"]
 

@@ -25,15 +25,15 @@ from gpytorch.kernels import MaternKernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.codes import (
+from heat_plugins.kernels.dictionaries import diverse_dictionary
+from heat_plugins.kernels.memory import recomputed, row_chunks
+from heat_plugins.torch.codes import (
     CodesKernel,
     check_codes,
     checked_choices,
     constrained_parameter,
 )
-from heat_plugins.kernels.dictionaries import diverse_dictionary
-from heat_plugins.kernels.memory import recomputed, row_chunks
-from heat_plugins.kernels.mismatches import weighted_mismatches
+from heat_plugins.torch.mismatches import weighted_mismatches
 
 __all__ = ["HEDKernel", "SubsequenceStringKernel"]
 

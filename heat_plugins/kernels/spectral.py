@@ -33,9 +33,9 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.codes import CodesKernel, constrained_parameter
 from heat_plugins.kernels.hamming_spectrum import hamming_spectrum
-from heat_plugins.kernels.mismatches import weighted_mismatches
+from heat_plugins.torch.codes import CodesKernel, constrained_parameter
+from heat_plugins.torch.mismatches import weighted_mismatches
 
 __all__ = ["GraphMaternKernel", "InversePolynomialKernel", "PhiKernel"]
 

@@ -17,7 +17,6 @@ from heat_plugins.kernels.additive import (
     InteractionOrdersKernel,
 )
 from heat_plugins.kernels.formulas import rate
-from heat_plugins.kernels.graph_heat import GraphHeatKernel
 from heat_plugins.kernels.group_sums import GroupSumKernel, SymmetricSumKernel
 from heat_plugins.kernels.hamming import (
     CasmopolitanKernel,
@@ -26,7 +25,6 @@ from heat_plugins.kernels.hamming import (
     OneHotRBFKernel,
     RationalQuadraticHammingKernel,
 )
-from heat_plugins.kernels.heat import HeatKernel, mixed_heat_kernel
 from heat_plugins.kernels.invariant import GroupProductKernel, PermutationInvariantKernel
 from heat_plugins.kernels.reference import HEDKernel, SubsequenceStringKernel
 from heat_plugins.kernels.spectral import GraphMaternKernel, InversePolynomialKernel
@@ -38,6 +36,8 @@ from heat_plugins.structures import (
     PermutationInvariant,
     RandomDecomposition,
 )
+from heat_plugins.torch.graph_heat import GraphHeatKernel
+from heat_plugins.torch.heat import HeatKernel, mixed_heat_kernel
 
 SIZES = (2, 5, 1, 3, 4, 3)
 BETAS = np.array([0.9, 0.2, 0.7, 0.4, 0.05, 0.5])

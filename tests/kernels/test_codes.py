@@ -9,8 +9,8 @@ from botorch.models import SingleTaskGP
 from heat_plugins import kernels
 from heat_plugins.botorch import HeatGP
 from heat_plugins.kernels import memory
-from heat_plugins.kernels.codes import category_counts, one_hot
 from heat_plugins.space import Categorical, Space
+from heat_plugins.torch.codes import category_counts, one_hot
 
 from .shared import codes, dense
 

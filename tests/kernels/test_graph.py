@@ -16,9 +16,9 @@ from scipy.linalg import expm
 
 from heat_plugins.graphs import adjacency, laplacian
 from heat_plugins.kernels import HeatKernel
-from heat_plugins.kernels.graph_heat import GraphHeatKernel
 from heat_plugins.kernels.hamming_spectrum import MAX_TABLE_ENTRIES, krawtchouk_ratios
 from heat_plugins.kernels.spectral import GraphMaternKernel, InversePolynomialKernel, PhiKernel
+from heat_plugins.torch.graph_heat import GraphHeatKernel
 
 from . import shared
 from .shared import codes, dense, vertices

@@ -17,7 +17,7 @@ from heat_plugins.kernels.hamming import (
     OneHotRBFKernel,
     RationalQuadraticHammingKernel,
 )
-from heat_plugins.kernels.mismatches import weighted_mismatches
+from heat_plugins.torch.mismatches import weighted_mismatches
 
 from . import shared
 from .shared import codes, dense

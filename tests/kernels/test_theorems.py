@@ -16,7 +16,6 @@ from scipy.linalg import expm
 
 from heat_plugins.graphs import adjacency, laplacian
 from heat_plugins.kernels import HeatKernel, formulas
-from heat_plugins.kernels.graph_heat import GraphHeatKernel
 from heat_plugins.kernels.hamming import (
     CasmopolitanKernel,
     HammingKernel,
@@ -25,6 +24,7 @@ from heat_plugins.kernels.hamming import (
     RationalQuadraticHammingKernel,
 )
 from heat_plugins.kernels.spectral import GraphMaternKernel, PhiKernel
+from heat_plugins.torch.graph_heat import GraphHeatKernel
 
 EXACT = {"rtol": 1e-10, "atol": 1e-12}
 EQUAL_SIZES = [(2, 2, 2, 2), (3, 3, 3), (5, 5), (7,)]

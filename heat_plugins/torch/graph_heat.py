@@ -17,8 +17,8 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from heat_plugins.graphs import Graph, adjacency, is_complete, laplacian
-from heat_plugins.kernels.codes import checked_choices, one_hot
-from heat_plugins.kernels.heat import HeatKernel
+from heat_plugins.torch.codes import checked_choices, one_hot
+from heat_plugins.torch.heat import HeatKernel
 
 __all__ = ["GraphHeatKernel"]
 
@@ -38,7 +38,7 @@ class GraphHeatKernel(HeatKernel):
     with the eigenpairs (lambda_ij, f_ij) of the unnormalised Laplacian L_i of variable i's
     graph and its diffusion time b_i: one for all variables, or one each. Factor i is the entry
     of exp(-b_i L_i) at the two choices. Complete graphs take the closed form of
-    :class:`heat_plugins.kernels.heat.HeatKernel` and need no eigenpairs; those of other graphs
+    :class:`heat_plugins.torch.heat.HeatKernel` and need no eigenpairs; those of other graphs
     are computed once, when the kernel is created. The graphs are part of the kernel's
     definition and not of its state dict.
 
@@ -54,7 +54,7 @@ class GraphHeatKernel(HeatKernel):
         Optimization", NeurIPS 2025, equation combo_kernel.
 
     Attributes:
-        n_choices: see :class:`heat_plugins.kernels.heat.HeatKernel`.
+        n_choices: see :class:`heat_plugins.torch.heat.HeatKernel`.
         raw_beta: (*batch_shape, 1, d) or (*batch_shape, 1, 1) unconstrained parameter.
         normalize: whether k(x, x) = 1.
     """

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from heat_plugins.kernels.codes import CodesKernel, one_hot
+from heat_plugins.torch.codes import CodesKernel, one_hot
 
 __all__ = ["MismatchKernel", "mismatch_counter", "weighted_mismatches"]
 

@@ -12,8 +12,8 @@ from gpytorch.kernels import Kernel, RBFKernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.kernels.codes import CodesKernel, ColumnsKernel, constrained_parameter
-from heat_plugins.kernels.mismatches import MismatchKernel
+from heat_plugins.torch.codes import CodesKernel, ColumnsKernel, constrained_parameter
+from heat_plugins.torch.mismatches import MismatchKernel
 
 __all__ = ["DiffusionTimesKernel", "HeatKernel", "NumericKernel", "mixed_heat_kernel"]
 

@@ -1,0 +1,1 @@
+"""The kernels as GPyTorch kernels."""
