@@ -56,9 +56,10 @@ from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.structures import Combination
-from heat_plugins.torch.kernel import CoreKernel, to_numpy
+from heat_plugins.torch.fitted_kernel import FittedKernel
+from heat_plugins.torch.functions import to_numpy
 
-__all__ = ["CoreKernel", "HeatGP"]
+__all__ = ["HeatGP"]
 
 MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
 VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at the most
@@ -132,7 +133,7 @@ class HeatGP(SingleTaskGP):
         n = len(train_X)
         names = [*CANDIDATES]
         chosen = names.index(PREFERRED) if builder.model.is_auto else 0
-        kernel = CoreKernel(
+        kernel = FittedKernel(
             _covariance(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
         )
         super().__init__(
@@ -160,9 +161,9 @@ class HeatGP(SingleTaskGP):
         self._take(chosen, n, kernel.covariance, start)
 
     @property
-    def kernel(self) -> CoreKernel:
+    def kernel(self) -> FittedKernel:
         """The kernel, without the signal variance."""
-        kernel: CoreKernel = self.covar_module.base_kernel
+        kernel: FittedKernel = self.covar_module.base_kernel
         return kernel
 
     @property

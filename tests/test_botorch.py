@@ -34,7 +34,7 @@ from heat_plugins.structures import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.torch.kernel import CoreKernel
+from heat_plugins.torch.fitted_kernel import FittedKernel
 
 NAMES = ["x0", "x1", "x2", "x3"]
 CHOICES = (*(Categorical(name, range(4)) for name in NAMES), Categorical("b", (0, 1)))
@@ -135,7 +135,7 @@ def test_kernel_is_one_positive_function(space_name, name):
     covariance = builder.kernel(model.combination, 20)
     rng = np.random.default_rng(0)
     theta = covariance.start(2.0) + 0.2 * rng.standard_normal(covariance.n_hyperparameters)
-    kernel = CoreKernel(covariance, space, conditions_of(space_name), theta).double()
+    kernel = FittedKernel(covariance, space, conditions_of(space_name), theta).double()
     first, second = samples(space, 13), samples(space, 8, seed=8)
     both = kernel(torch.cat([first, second])).to_dense()
     np.testing.assert_allclose(both, both.T, rtol=0.0, atol=1e-14)

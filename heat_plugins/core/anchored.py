@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from heat_plugins.core.combined import Combined, split
 from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback
 from heat_plugins.space import Array
 
-__all__ = ["Anchored", "leaves_of", "with_leaves"]
+__all__ = ["Anchored", "anchored", "leaves_of"]
 
 Indices = NDArray[np.int64]
 
@@ -35,6 +36,7 @@ class Anchored(Covariance):
     def __init__(self, inner: Covariance, theta: Array, reference: Array, scale: float) -> None:
         self.inner, self.scale = inner, scale
         self.bounds = inner.bounds
+        self._reference = reference
         self._unit = inner.given(theta, reference)
 
     def mean_variance(self, points: Array) -> float:
@@ -56,17 +58,35 @@ class Anchored(Covariance):
         """Return what the kernel itself does."""
         return self.inner.prior(theta)
 
-    def prepare(self, points: Array) -> Array:
-        """Return the points."""
-        return points
+    def prepare(self, points: Array) -> Any:
+        """Return what the kernel itself does, of the points and the reference points."""
+        if self._unit.has_unit_diagonal:
+            return self.inner.prepare(points)
+        return self.inner.prepare(np.concatenate([points, self._reference])), len(points)
 
-    def matrix(self, theta: Array, prepared: Array) -> Array:
+    def matrix(self, theta: Array, prepared: Any) -> Array:
         """Return the kernel matrix (n, n)."""
-        return self.given(theta, prepared)(prepared)
+        return self.matrix_and_pullback(theta, prepared)[0]
 
-    def matrix_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Pullback]:
-        """Say that hyperparameters are not learnt here."""
-        raise NotImplementedError("fit the kernel itself")
+    def matrix_and_pullback(self, theta: Array, prepared: Any) -> tuple[Array, Pullback]:
+        """Return the kernel matrix (n, n) and its pullback."""
+        if self._unit.has_unit_diagonal:
+            return self.inner.matrix_and_pullback(theta, prepared)
+        of_both, n = prepared
+        joint, inner_pullback = self.inner.matrix_and_pullback(theta, of_both)
+        # Whatever it was divided by, a matrix has the reference points' own variance as unit.
+        unit = self.scale * float(np.diagonal(joint)[n:].mean())
+        matrix = joint[:n, :n] / unit
+
+        def pullback(by_matrix: Array) -> Array:
+            by_joint = np.zeros(joint.shape)
+            by_joint[:n, :n] = by_matrix / unit
+            by_unit = -float(np.vdot(by_matrix, matrix)) / unit
+            diagonal = np.arange(n, len(joint))
+            by_joint[diagonal, diagonal] = by_unit * self.scale / len(diagonal)
+            return inner_pullback(by_joint)
+
+        return matrix, pullback
 
 
 class _ScaledCross(Cross):
@@ -105,9 +125,22 @@ def leaves_of(covariance: Covariance, theta: Array) -> Iterator[tuple[Covariance
         yield from leaves_of(child, part)
 
 
-def with_leaves(covariance: Covariance, leaves: Iterator[Anchored]) -> Covariance:
+def anchored(
+    covariance: Covariance, theta: Array, reference: Array, scales: Sequence[float] | None = None
+) -> Covariance:
+    """Return the same kernel with fixed scales of all that it is made of; ones if None."""
+    pairs = list(leaves_of(covariance, theta))
+    scales = [1.0] * len(pairs) if scales is None else scales
+    leaves = (
+        Anchored(leaf, part, reference, float(scale))
+        for (leaf, part), scale in zip(pairs, scales, strict=True)
+    )
+    return _with_leaves(covariance, leaves)
+
+
+def _with_leaves(covariance: Covariance, leaves: Iterator[Anchored]) -> Covariance:
     """Return the same kernel made of other leaves."""
     if not isinstance(covariance, Combined):
         return next(leaves)
-    children = [with_leaves(child, leaves) for child in covariance.children]
+    children = [_with_leaves(child, leaves) for child in covariance.children]
     return Combined(children, covariance.how)

@@ -33,6 +33,7 @@ __all__ = [
     "constrained_parameter",
     "nearest_codes",
     "one_hot",
+    "parameter_access",
 ]
 
 
@@ -189,10 +190,7 @@ class CodesKernel(ColumnsKernel):
         raw = torch.nn.Parameter(torch.zeros(*self.batch_shape, *shape))
         self.register_parameter(f"raw_{name}", raw)
         if prior is not None:
-            # Partial applications of named functions, because lambdas do not pickle.
-            self.register_prior(
-                f"{name}_prior", prior, partial(_read, name=name), partial(_write, name=name)
-            )
+            self.register_prior(f"{name}_prior", prior, *parameter_access(name))
         self.register_constraint(f"raw_{name}", Positive() if constraint is None else constraint)
 
     def _set_lengthscale(self, value: Tensor | float) -> None:
@@ -202,7 +200,15 @@ class CodesKernel(ColumnsKernel):
 
 def constrained_parameter(name: str, doc: str) -> property:
     """Property for a parameter that :meth:`CodesKernel.add_parameter` creates."""
-    return property(partial(_read, name=name), partial(_write, name=name), doc=doc)
+    return property(*parameter_access(name), doc=doc)
+
+
+def parameter_access(name: str) -> tuple[Callable[..., Tensor], Callable[..., None]]:
+    """Return how a constrained parameter of a kernel is read, and how it is written.
+
+    Partial applications of named functions, because lambdas do not pickle.
+    """
+    return partial(_read, name=name), partial(_write, name=name)
 
 
 def checked_choices(n_choices: Any) -> list[int]:
@@ -214,16 +220,23 @@ def checked_choices(n_choices: Any) -> list[int]:
     return [int(g) for g in values]
 
 
-def check_codes(codes: Tensor, sizes: list[int] | None) -> None:
-    """Refuse (..., n, d) inputs that are not codes, such as choices scaled to [0, 1]."""
+def check_codes(codes: Tensor, sizes: list[int] | None, columns: Sequence[int] = ()) -> None:
+    """Refuse (..., n, d) inputs that are not codes, such as choices scaled to [0, 1].
+
+    Args:
+        codes: the inputs.
+        sizes: number of choices of each variable.
+        columns: where each variable stands in the inputs, if not in this order.
+    """
     wrong = (codes < 0) | (codes != codes.round())
     if sizes is not None:
         wrong |= codes >= torch.tensor(sizes, device=codes.device)
     if wrong.any():
         column = int(wrong.nonzero()[0, -1])
         last = "" if sizes is None else f" to {sizes[column] - 1}"
+        names = columns or range(codes.shape[-1])
         raise ValueError(
-            f"codes of variable {column} must be integers from 0{last}, "
+            f"codes of variable {names[column]} must be integers from 0{last}, "
             f"got {codes[wrong][0].item()}"
         )
 

@@ -1,132 +1,103 @@
-"""The kernels of the core as GPyTorch kernels: the same numbers, for any batch of points.
+r"""The kernels of the core as GPyTorch kernels: one formula each, with gradients.
 
 Notation
     ===========  =====================================================================
-    b, q         batch elements, points that are predicted together
     m, l         points on either side of a covariance matrix
-    u, v         distinct points among all batch elements
-    theta        (p,) hyperparameters of the kernel (core/covariance.py)
+    theta        (*batch_shape, p) hyperparameters of the kernel (core/covariance.py)
     ===========  =====================================================================
 
-The gradient in the numbers of a point is exact where the core has it in closed form, a central
-difference elsewhere; that in the codes is zero. On request that in ordered codes is the mean
-difference to the codes next to them, which tells in which direction a function goes, but is of
-no use to an optimiser: between two codes nothing changes.
+The gradient in theta is that of the core, exact but for kernels that are functions of one's
+own. The gradient in the numbers of a point is exact where the core has it in closed form, a
+central difference elsewhere; that in codes is zero, for between two codes nothing changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from gpytorch.kernels import Kernel
-from numpy.typing import NDArray
+from gpytorch import settings
+from gpytorch.constraints import Interval
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import Parameter
 
 from heat_plugins.conditions import Conditions
-from heat_plugins.core.anchored import Anchored, leaves_of, with_leaves
+from heat_plugins.core.anchored import anchored
+from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance, Cross
-from heat_plugins.core.seen import PointSet
-from heat_plugins.floating_point import usual_errors
-from heat_plugins.space import Array, Ordinal, Space
+from heat_plugins.kernel_names import KernelFunction
+from heat_plugins.model import Mixing, Model, Scale, Structures
+from heat_plugins.space import Array, Categorical, Space
+from heat_plugins.torch.codes import (
+    ColumnsKernel,
+    check_codes,
+    checked_choices,
+    constrained_parameter,
+    parameter_access,
+)
+from heat_plugins.torch.functions import Covariances, Variances, applied, to_numpy
+from heat_plugins.torch.prior import CorePrior, inside
 
-__all__ = ["CoreKernel", "to_numpy"]
+__all__ = ["CombinatorialKernel", "CoreKernel"]
 
-Indices = NDArray[np.int64]
-
-N_REFERENCE = 16  # points whose mean variance is the unit of scales
-SMALL_TABLE = 2**14  # covariances that cost no more than the call that finds them
+N_REFERENCE = 16  # points whose mean variance is the unit of a kernel
 
 
-class CoreKernel(Kernel):
-    r"""A kernel of the core as a GPyTorch kernel.
+class CoreKernel(ColumnsKernel):
+    r"""A kernel of the core as a GPyTorch kernel; its subclasses say what theta is.
 
     k(x, x') of :class:`~heat_plugins.core.covariance.Covariance`, without a signal variance
-    (that is ``ScaleKernel``): the mean of k(x, x) over the observations is one. Codes are
-    rounded and clipped to those that exist, and parameters that do not exist at a point count
-    as missing, whatever number stands there.
+    (that is ``ScaleKernel``). Codes are rounded and clipped to those that exist, and parameters
+    that do not exist at a point count as missing, whatever number stands there.
 
     Points that occur in several batch elements, as observations do in all of them, are
     looked at once: b x q candidates and n observations cost one (b q, n) matrix.
 
     Args:
         covariance: The kernel.
-        space: The parameters, one for each column.
+        space: The parameters, one for each column that the kernel sees.
         conditions: When parameters exist, if not always.
-        theta: (p,) hyperparameters; where a fit would start if None.
-        points: (n, d) observations, for the scale of a kernel without a constant diagonal;
-            points from all over the space if None.
-        slopes_of_codes: Whether ordered codes have slopes.
+        batch_shape: Batch shape of theta.
+        active_dims: Columns of the input that hold the parameters, None for all.
 
     Attributes:
-        theta: (p,) hyperparameters. They are learnt by the core and have no gradient.
-        scales: (c,) the scale of each kernel that this one is made of.
+        theta: (*batch_shape, p) hyperparameters.
     """
 
     has_lengthscale = False
     theta: Tensor
-    scales: Tensor
 
     def __init__(
         self,
         covariance: Covariance,
         space: Space,
         conditions: Conditions | None = None,
-        theta: Array | None = None,
-        points: Array | None = None,
-        slopes_of_codes: bool = False,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(batch_shape=batch_shape, active_dims=active_dims)
+        self.covariance = covariance
         self.space = space
         self.conditions = conditions
         self._numeric = np.flatnonzero(~space.is_discrete)
-        is_ordered = [isinstance(parameter, Ordinal) for parameter in space.parameters]
-        self._ordered = np.flatnonzero(np.array(is_ordered) & (space.n_levels > 1))
-        self._ordered = self._ordered[: None if slopes_of_codes else 0]
-        self.has_slopes = len(self._numeric) + len(self._ordered) > 0
+        self._ordered = self._numeric[:0]  # columns of codes that have slopes all the same
         reference = space.sample(N_REFERENCE, np.random.default_rng(0))
         self._reference = reference if conditions is None else conditions.deactivate(reference)
-        self.register_parameter("theta", Parameter(torch.zeros(0), requires_grad=False))
-        self.register_buffer("scales", torch.zeros(0))
-        self.use(covariance, theta, points)
-
-    def use(
-        self, covariance: Covariance, theta: Array | None = None, points: Array | None = None
-    ) -> None:
-        """Exchange the kernel, its hyperparameters (p,) and the observations (n, d)."""
-        theta = covariance.start(1.0) if theta is None else theta
-        points = self._reference if points is None else points
-        self.covariance = covariance
-        scales = [
-            Anchored(leaf, part, self._reference, 1.0).mean_variance(points)
-            for leaf, part in leaves_of(covariance, theta)
-        ]
-        # A kernel that nothing varies in has no scale.
-        scales = [scale if scale > 0.0 else 1.0 for scale in scales]
-        device = self.theta.device
-        self.theta = Parameter(torch.tensor(theta, device=device), requires_grad=False)
-        self.scales = torch.tensor(scales, dtype=torch.float64, device=device)
         self._found: tuple[bytes, Covariance] | None = None
 
-    def given(self, points: Array) -> Cross:
-        """Return covariances with points (l, d), on one scale for all points."""
-        theta = to_numpy(self.theta)
-        scales = to_numpy(self.scales)
-        key = theta.tobytes() + scales.tobytes()
+    @property
+    def has_slopes(self) -> bool:
+        """Whether there are columns in which covariances have slopes."""
+        return len(self._numeric) + len(self._ordered) > 0
+
+    def at(self, theta: Array) -> Covariance:
+        """Return the kernel for hyperparameters (p,), on one scale for all points."""
+        key = theta.tobytes()
         if self._found is None or self._found[0] != key:
-            anchored = (
-                Anchored(leaf, part, self._reference, float(scale))
-                for (leaf, part), scale in zip(
-                    leaves_of(self.covariance, theta), scales, strict=True
-                )
-            )
-            self._found = key, with_leaves(self.covariance, anchored)
-        return self._found[1].given(theta, points)
+            self._found = key, anchored(self.covariance, theta, self._reference)
+        return self._found[1]
 
     def points(self, x: Tensor) -> Array:
         """Return points of the core (..., d): whole codes, NaN where nothing exists."""
@@ -153,20 +124,42 @@ class CoreKernel(Kernel):
         """
         if last_dim_is_batch:
             raise ValueError("last_dim_is_batch must be False: the columns belong together")
-        batch_shape = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-        m, n, d = x1.shape[-2], x2.shape[-2], x1.shape[-1]
-        # A matrix of one point is its variance: what acquisition functions ask for most.
-        if diag or (m == n == 1 and x1.shape == x2.shape and torch.equal(x1, x2)):
-            x1, x2 = (x.expand(*batch_shape, m, d).reshape(-1, d) for x in (x1, x2))
-            if torch.equal(x1, x2):
-                own = _applied(_Variances, x1, x2, self)
-            else:  # so many matrices of one covariance
-                own = _applied(_Covariances, x1[:, None], x2[:, None], self)
-            return own.reshape(*batch_shape, m) if diag else own.reshape(*batch_shape, 1, 1)
-        x1, x2 = (
-            x.expand(*batch_shape, *x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (x1, x2)
+        for x in (x1, x2):
+            if x.shape[-1] != len(self.space):
+                raise ValueError(
+                    f"inputs must have {len(self.space)} columns, one for each parameter, "
+                    f"got {x.shape[-1]}"
+                )
+        batch = torch.Size(
+            np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], self.theta.shape[:-1])
         )
-        return _applied(_Covariances, x1, x2, self).reshape(*batch_shape, m, n)
+        x1, x2 = (x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:]) for x in (x1, x2))
+        thetas = self.theta.reshape(-1, self.theta.shape[-1])
+        if len(thetas) == 1:
+            found = self._evaluate(x1, x2, thetas[0], diag)
+        else:
+            member = torch.arange(len(thetas)).reshape(self.theta.shape[:-1])
+            member = member.expand(batch).flatten()
+            parts = [
+                self._evaluate(x1[member == i], x2[member == i], theta, diag)
+                for i, theta in enumerate(thetas)
+            ]
+            found = torch.cat(parts)[member.argsort(stable=True).argsort()]
+        return found.reshape(*batch, *found.shape[1:])
+
+    def _evaluate(self, x1: Tensor, x2: Tensor, theta: Tensor, diag: bool) -> Tensor:
+        """Return covariances (b, m, l), or (b, m), of (b, m, d) and (b, l, d) for theta (p,)."""
+        size, m, d = x1.shape
+        # A matrix of one point is its variance: what acquisition functions ask for most.
+        is_one = m == x2.shape[1] == 1 and torch.equal(x1, x2)
+        if not diag and not is_one:
+            return applied(Covariances, x1, x2, theta, self)
+        x1, x2 = x1.reshape(-1, d), x2.reshape(-1, d)
+        if torch.equal(x1, x2):
+            own = applied(Variances, x1, x2, theta, self)
+        else:  # so many matrices of one covariance
+            own = applied(Covariances, x1[:, None], x2[:, None], theta, self)
+        return own.reshape(size, m) if diag else own.reshape(size, 1, 1)
 
     def slopes(self, cross: Cross, point: Array, weights: Array) -> Array:
         """Return derivatives (k, d) of weighted sums of the covariances of a point (d,).
@@ -199,169 +192,127 @@ class CoreKernel(Kernel):
         return result
 
 
-def _applied(function: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-    result: Tensor = function.apply(x1, x2, kernel)
-    return result
+class CombinatorialKernel(CoreKernel):
+    r"""Any kernel that ``HeatSampler`` has, with any structure, as a trainable GPyTorch kernel.
 
+    The kernel is the one that the sampler models with, in NumPy; this class gives it gradients
+    and batches. All hyperparameters are one parameter, ``raw_theta``, with their bounds as a
+    constraint and, unless told otherwise, the prior of the sampler: mostly logarithms of weights,
+    one for each parameter, around a common level. What they are is in ``covariance``.
 
-def to_numpy(x: Tensor) -> Array:
-    """Return a tensor as an array of doubles, without its gradient."""
-    array: Array = x.detach().cpu().numpy().astype(np.float64, copy=False)
-    return array
+    k(x, x) = 1, or one on average for additive kernels of numbers; wrap the kernel in a
+    ``ScaleKernel`` for a signal variance.
 
+    Inputs are points of the space: integer codes 0, 1, ... in the columns of choices, numbers in
+    [0, 1] in those of numbers. What is no code is an error, unless ``gpytorch.settings.debug`` is
+    off, as in predictions of BoTorch: there it is rounded and clipped to codes that exist.
 
-# ------------------------------------------------------------------- matrices of a batch
+    Example:
+        .. code-block:: python
 
+            kernel = CombinatorialKernel([3, 3, 5], "matern")
+            together = PermutationInvariant(["x0", "x1"])  # columns are x0, x1, ... by default
+            kernel = CombinatorialKernel([3, 3, 5], structure=[together, Additive()])
+            model = SingleTaskGP(train_X, train_Y, covar_module=ScaleKernel(kernel))
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Some batch elements, with every point that occurs in them once.
+    The kernel ``"ssk"`` chooses one of seven pairs of decays, which no gradient can: set its
+    ``theta`` to 0, 1, ..., 6.
 
     Args:
-        elements: Which elements of the batch.
-        rows: (u, d) distinct points on the left.
-        at: (b or 1, m) which of them stand where; 1 if all elements have the same.
-        others: (v, d) distinct points on the right.
-        at_others: (b or 1, l) which of them stand where.
+        space: The parameters, or the number of choices of each column.
+        kernel: As in ``HeatSampler``: a name, or a function of sqrt(h) in NumPy; also any
+            ``Covariance`` of the core, to which the arguments up to ``mixing`` do not apply. For
+            pickling a function must have a name.
+        ard: Like all up to ``mixing`` as in ``HeatSampler``, see
+            :class:`~heat_plugins.model.Model`: whether every parameter has a rate of its own.
+        structure: What is known about the objective, but for ``"auto"``: data choose there.
+        graphs: Graphs of choices.
+        order: Choices in their order.
+        quantitative: Parameters whose choices are numbers.
+        mixing: How numbers come in.
+        conditions: When parameters exist, if not always.
+        prior: Whether hyperparameters have the prior of the core.
+        batch_shape: Batch shape of the hyperparameters.
+        active_dims: Columns of the input that hold the parameters, None for all.
+
+    Attributes:
+        covariance: The kernel of the core.
+        raw_theta: (*batch_shape, p) unconstrained parameter.
     """
 
-    elements: slice
-    rows: Array
-    at: Indices
-    others: Array
-    at_others: Indices
+    raw_theta: Tensor
+    theta = constrained_parameter("theta", "Hyperparameters, (*batch_shape, p).")
 
-    def turned(self) -> _Block:
-        """Return the block with its sides exchanged."""
-        return _Block(self.elements, self.others, self.at_others, self.rows, self.at)
+    def __init__(
+        self,
+        space: Space | Sequence[int],
+        kernel: str | KernelFunction | Covariance = "heat",
+        *,
+        ard: bool | None = None,
+        structure: Structures = (),
+        graphs: Mapping[str, Any] | None = None,
+        order: Mapping[str, Sequence[Any]] | None = None,
+        quantitative: Mapping[str, Scale] | Sequence[str] = (),
+        mixing: Mixing = "product",
+        conditions: Conditions | None = None,
+        prior: bool = True,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        space = space if isinstance(space, Space) else _space_of(space)
+        if not isinstance(kernel, Covariance):
+            model = Model(kernel, ard, structure, graphs or {}, order or {}, quantitative, mixing)
+            kernel = _covariance_of(space, model, conditions)
+        if active_dims is not None and len(active_dims) != len(space):
+            raise ValueError(
+                f"active_dims must name {len(space)} columns, one for each parameter, got "
+                f"{len(active_dims)}"
+            )
+        super().__init__(kernel, space, conditions, batch_shape, active_dims)
+        constraint = Interval(*torch.from_numpy(kernel.bounds.T))
+        start = torch.from_numpy(inside(kernel.start(1.0), kernel.bounds))
+        raw = constraint.inverse_transform(start.to(constraint.lower_bound))
+        self.register_parameter("raw_theta", Parameter(raw.repeat(*self.batch_shape, 1)))
+        self.register_constraint("raw_theta", constraint)
+        if prior:
+            self.register_prior("theta_prior", CorePrior(kernel), *parameter_access("theta"))
 
+    def forward(self, x1: Tensor, x2: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        """Check the inputs, or round them (see the class), and evaluate the kernel."""
+        if settings.debug.on():
+            for x in (x1, x2):
+                self._check(x)
+        return super().forward(x1, x2, *args, **kwargs)
 
-def _batch(kernel: CoreKernel, x: Tensor) -> Array:
-    """Return points (b, m, d), or (1, m, d) if all elements of the batch have the same."""
-    is_shared = len(x) > 1 and (
-        x.stride(0) == 0 or (torch.equal(x[0], x[-1]) and torch.equal(x, x[:1].expand_as(x)))
-    )
-    return kernel.points(x[:1] if is_shared else x)
-
-
-def _distinct(points: Array) -> tuple[Array, Indices]:
-    """Return distinct points (u, d) of a batch (b, m, d), and where they stand (b, m)."""
-    n_elements, m, d = points.shape
-    if n_elements == 1:
-        return points[0], np.arange(m)[None]
-    flat = points.reshape(-1, d)
-    _, first, at = np.unique(
-        PointSet(flat[:0]).fingerprint(flat), return_index=True, return_inverse=True
-    )
-    return flat[first], at.reshape(n_elements, m)
-
-
-def _block(first: Array, second: Array, elements: slice) -> _Block:
-    some = [points if len(points) == 1 else points[elements] for points in (first, second)]
-    return _Block(elements, *_distinct(some[0]), *_distinct(some[1]))
-
-
-def _blocks(first: Array, second: Array, size: int) -> Iterator[_Block]:
-    """Divide a batch so that matrices of distinct points are not much larger than it."""
-    if not size:
-        return
-    whole = _block(first, second, slice(0, size))
-    n_wanted = first.shape[1] * second.shape[1]
-    if size == 1 or len(whole.rows) * len(whole.others) <= max(2 * size * n_wanted, SMALL_TABLE):
-        yield whole
-        return
-    step = max(1, int(np.sqrt(SMALL_TABLE / max(n_wanted, 1))))
-    for start in range(0, size, step):
-        yield _block(first, second, slice(start, min(start + step, size)))
-
-
-class _Covariances(torch.autograd.Function):
-    """Covariances (b, m, l) of x1 (b, m, d) and x2 (b, l, d)."""
-
-    @staticmethod
-    @usual_errors
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-        """Find the covariances of distinct points, and put them where they belong."""
-        is_same = x1.shape == x2.shape and torch.equal(x1, x2)
-        first = _batch(kernel, x1)
-        second = first if is_same else _batch(kernel, x2)
-        result = np.empty((len(x1), x1.shape[1], x2.shape[1]))
-        for block in _blocks(first, second, len(x1)):
-            cross = kernel.given(block.others)
-            table = cross(block.rows)
-            if is_same:
-                # To the last digit, as in the core: a root of a rounded zero is not zero.
-                table = 0.5 * (table + table.T)
-                np.fill_diagonal(table, cross.diagonal(block.rows))
-            if len(block.at) == len(block.at_others) == 1:
-                result[block.elements] = table  # whose order is that of the points
-            else:
-                places = block.at[:, :, None], block.at_others[:, None, :]
-                result[block.elements] = table[places]
-        ctx.kernel, ctx.points = kernel, (first, second)
-        return torch.from_numpy(result).to(x1)
-
-    @staticmethod
-    @once_differentiable
-    @usual_errors
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the derivatives in x1 and x2; covariances are symmetric."""
-        kernel, (first, second) = ctx.kernel, ctx.points
-        gradient = to_numpy(gradients[0])
-        shape = (*gradient.shape[:2], first.shape[2]), (*gradient.shape[::2], first.shape[2])
-        by_first, by_second = (np.zeros(its) for its in shape)
-        if kernel.has_slopes:
-            for block in _blocks(first, second, len(gradient)):
-                some = gradient[block.elements]
-                if ctx.needs_input_grad[0]:
-                    by_first[block.elements] = _pull(kernel, block, some)
-                if ctx.needs_input_grad[1]:
-                    turned = some.transpose(0, 2, 1)
-                    by_second[block.elements] = _pull(kernel, block.turned(), turned)
-        return *(torch.from_numpy(by).to(gradients[0]) for by in (by_first, by_second)), None
+    def _check(self, x: Tensor) -> None:
+        """Refuse (..., n, d) inputs that are no points of the space."""
+        if self.conditions is not None or x.shape[-1] != len(self.space):
+            return  # what does not exist may be any number; the columns are counted elsewhere
+        columns = np.flatnonzero(self.space.is_discrete)
+        sizes = self.space.n_levels[columns].astype(int).tolist()
+        check_codes(x[..., columns], sizes, columns.tolist())
+        if torch.isnan(x).any():
+            column = int(torch.isnan(x).nonzero()[0, -1])
+            raise ValueError(f"parameter {self.space.names[column]!r} must be a number, got nan")
 
 
-def _pull(kernel: CoreKernel, block: _Block, gradient: Array) -> Array:
-    """Return the derivative (b, m, d) in the points on the left from that in (b, m, l)."""
-    size, m, n = gradient.shape
-    v = len(block.others)
-    at_others = np.broadcast_to(block.at_others, (size, n))
-    # What falls on the same point on the right comes together: (b m, v).
-    places = np.arange(size * m).reshape(size, m, 1) * v + at_others[:, None, :]
-    sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=size * m * v)
-    weights = sums.astype(np.float64, copy=False).reshape(size * m, v)
-    at = np.broadcast_to(block.at, (size, m)).ravel()
-    cross = kernel.given(block.others)
-    result = np.zeros((size * m, block.rows.shape[1]))
-    ends = np.cumsum(np.bincount(at, minlength=len(block.rows)))[:-1]
-    for point, mine in zip(block.rows, np.split(np.argsort(at, kind="stable"), ends), strict=True):
-        result[mine] = kernel.slopes(cross, point, weights[mine])
-    return result.reshape(size, m, -1)
+def _space_of(n_choices: Any) -> Space:
+    """Return a space of choices x0, x1, ... from their numbers."""
+    if not hasattr(n_choices, "__len__"):
+        raise TypeError(
+            "space must be a Space or the number of choices of each column, such as [3] * 10, "
+            f"got {n_choices!r}"
+        )
+    sizes = enumerate(checked_choices(n_choices))
+    return Space(tuple(Categorical(f"x{i}", tuple(range(g))) for i, g in sizes))
 
 
-class _Variances(torch.autograd.Function):
-    """Covariances (m,) of points (m, d) with themselves, given twice."""
-
-    @staticmethod
-    @usual_errors
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, kernel: CoreKernel) -> Tensor:
-        """Find the diagonal."""
-        ctx.kernel, ctx.points = kernel, kernel.points(x1)
-        if not len(x1):
-            return x1.new_zeros(0)
-        variances = kernel.given(ctx.points[:1]).diagonal(ctx.points)
-        return torch.from_numpy(np.ascontiguousarray(variances)).to(x1)
-
-    @staticmethod
-    @once_differentiable
-    @usual_errors
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the derivative, one half for either argument."""
-        kernel, points = ctx.kernel, ctx.points
-        slopes = np.zeros(points.shape)
-        if len(points) and len(kernel._numeric):
-            cross = kernel.given(points[:1])
-            if not cross.has_unit_diagonal:
-                slopes = np.array([kernel.own_slopes(cross, point) for point in points])
-        half = 0.5 * gradients[0][:, None] * torch.from_numpy(slopes).to(gradients[0])
-        return half, half, None
+def _covariance_of(space: Space, model: Model, conditions: Conditions | None) -> Covariance:
+    """Return the kernel that a model says, all of which must be about the space."""
+    if model.is_auto:
+        raise ValueError("structure must not be 'auto': without data nothing can be chosen")
+    unknown = [name for name in model.named if name not in space.column]
+    if unknown:
+        raise ValueError(f"parameters must be among {list(space.names)}, got {unknown}")
+    return Builder(space, model, conditions).kernel(model.combination)

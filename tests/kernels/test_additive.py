@@ -19,8 +19,8 @@ from heat_plugins.kernels.additive import (
     polynomials_by_recursion,
 )
 
-from . import shared
-from .shared import codes, dense, vertices
+from ..torch import shared
+from ..torch.shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (2, 5, 3, 3)

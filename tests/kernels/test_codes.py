@@ -12,7 +12,7 @@ from heat_plugins.kernels import memory
 from heat_plugins.space import Categorical, Space
 from heat_plugins.torch.codes import category_counts, one_hot
 
-from .shared import codes, dense
+from ..torch.shared import codes, dense
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-12}
 COLUMNS = [4, 1, 2]

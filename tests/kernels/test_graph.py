@@ -20,8 +20,8 @@ from heat_plugins.kernels.hamming_spectrum import MAX_TABLE_ENTRIES, krawtchouk_
 from heat_plugins.kernels.spectral import GraphMaternKernel, InversePolynomialKernel, PhiKernel
 from heat_plugins.torch.graph_heat import GraphHeatKernel
 
-from . import shared
-from .shared import codes, dense, vertices
+from ..torch import shared
+from ..torch.shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-11, "atol": 1e-13}
 SIZES = (2, 5, 1, 3)

@@ -19,8 +19,8 @@ from heat_plugins.kernels.hamming import (
 )
 from heat_plugins.torch.mismatches import weighted_mismatches
 
-from . import shared
-from .shared import codes, dense
+from ..torch import shared
+from ..torch.shared import codes, dense
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-14}
 SIZES = (2, 5, 1, 3)

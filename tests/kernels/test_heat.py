@@ -17,8 +17,8 @@ from scipy.linalg import expm
 
 from heat_plugins.kernels import HeatKernel, formulas, mixed_heat_kernel
 
-from . import shared
-from .shared import codes, dense, vertices
+from ..torch import shared
+from ..torch.shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 SIZES = (2, 5, 1, 3)

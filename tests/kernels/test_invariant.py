@@ -17,8 +17,8 @@ from heat_plugins.kernels.additive import AdditiveKernel, DecompositionKernel
 from heat_plugins.kernels.group_sums import GroupSumKernel, SymmetricSumKernel
 from heat_plugins.kernels.invariant import GroupProductKernel, PermutationInvariantKernel
 
-from . import shared
-from .shared import codes, dense, vertices
+from ..torch import shared
+from ..torch.shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (3, 2, 3, 2, 3)  # Columns 0, 2, 4 are a block, and so are 1 and 3.

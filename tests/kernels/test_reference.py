@@ -13,8 +13,8 @@ from heat_plugins.kernels import memory, reference
 from heat_plugins.kernels.dictionaries import diverse_dictionary
 from heat_plugins.kernels.reference import HEDKernel, SubsequenceStringKernel
 
-from . import shared
-from .shared import codes, dense, vertices
+from ..torch import shared
+from ..torch.shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 SIZES = (3, 3, 3, 3)

@@ -4,12 +4,14 @@ import copy
 import pickle
 from itertools import product
 
+import gpytorch
 import numpy as np
 import pytest
 import torch
 from gpytorch.kernels import ScaleKernel
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
+from linear_operator import to_dense
 
 
 def codes(n, sizes, seed=0, batch=()):
@@ -29,16 +31,23 @@ def dense(kernel, *inputs):
         return kernel(*inputs).to_dense().numpy()
 
 
+def with_parameters(kernel, parameters, x1, x2, diag=False):
+    """Return covariances for other parameters, by name."""
+    # A lazy matrix would be evaluated after the kernel has got its own parameters back.
+    with gpytorch.settings.lazily_evaluate_kernels(False):
+        found = torch.func.functional_call(kernel, parameters, (x1, x2), {"diag": diag})
+        return to_dense(found)
+
+
 def check_gradients(kernel, x1, x2):
     """Compare the gradients in all parameters with finite differences."""
     names, values = zip(*kernel.named_parameters(), strict=True)
 
     def matrix(*parameters):
-        named = dict(zip(names, parameters, strict=True))
-        call = torch.func.functional_call(kernel, named, (x1, x2), {"diag": False})
-        return call.to_dense()
+        return with_parameters(kernel, dict(zip(names, parameters, strict=True)), x1, x2)
 
     leaves = tuple(value.detach().clone().requires_grad_() for value in values)
+    assert all(slope.any() for slope in torch.autograd.grad(matrix(*leaves).sum(), leaves))
     # gradcheck compares with central finite differences, hence its own looser tolerance.
     assert torch.autograd.gradcheck(matrix, leaves, rtol=1e-6, atol=1e-8)
 

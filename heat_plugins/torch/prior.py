@@ -1,0 +1,60 @@
+"""The priors of the core as GPyTorch priors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gpytorch.priors import Prior
+from torch import Tensor
+from torch.distributions import Distribution
+
+from heat_plugins.core.covariance import STARTING_TOTALS, Covariance
+from heat_plugins.space import Array
+from heat_plugins.torch.functions import MinusLogPrior, applied
+
+__all__ = ["CorePrior", "inside"]
+
+MARGIN = 1e-3  # how far from its bounds a start is, as a share of their distance
+SAMPLE_SPREAD = 0.5  # of samples around the starts of the core
+
+
+class CorePrior(Prior):
+    """The prior of a kernel of the core on its hyperparameters.
+
+    It is improper: all hyperparameters may rise together at no cost. Samples are therefore
+    drawn around the points that a fit of the core starts from.
+
+    Args:
+        covariance: The kernel.
+    """
+
+    arg_constraints: dict[str, Any] = {}
+
+    def __init__(self, covariance: Covariance) -> None:
+        torch.nn.Module.__init__(self)
+        shape = torch.Size([covariance.n_hyperparameters])
+        Distribution.__init__(self, torch.Size(), shape, validate_args=False)
+        self.covariance = covariance
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the log density (...) of hyperparameters (..., p), up to a constant."""
+        rows = value.reshape(-1, value.shape[-1])
+        return -applied(MinusLogPrior, rows, self.covariance).reshape(value.shape[:-1])
+
+    def sample(self, sample_shape: torch.Size | None = None) -> Tensor:
+        """Draw hyperparameters (*sample_shape, p)."""
+        shape = torch.Size() if sample_shape is None else sample_shape
+        starts = np.array([self.covariance.start(total) for total in STARTING_TOTALS])
+        drawn = torch.from_numpy(starts)[torch.randint(len(starts), shape)]
+        drawn = drawn + SAMPLE_SPREAD * torch.randn(drawn.shape, dtype=drawn.dtype)
+        return torch.from_numpy(inside(drawn.numpy(), self.covariance.bounds))
+
+
+def inside(theta: Array, bounds: Array) -> Array:
+    """Return hyperparameters (..., p) a little inside their bounds (p, 2)."""
+    low, high = bounds.T
+    margin = MARGIN * (high - low)
+    clipped: Array = np.clip(theta, low + margin, high - margin)
+    return clipped
