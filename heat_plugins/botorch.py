@@ -270,7 +270,7 @@ class HeatGP(SingleTaskGP):
             covariance, hyperparameters, points, values, noise
         )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
-        self.kernel.use(covariance, hyperparameters.theta, points)
+        self.kernel.use(covariance, hyperparameters.theta)
         # As a tensor: GPyTorch takes plain numbers for single precision.
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2

@@ -63,10 +63,9 @@ class Covariances(torch.autograd.Function):
         first = _points_of(kernel, x1)
         second = first if is_same else _points_of(kernel, x2)
         ctx.kernel, ctx.points, ctx.theta = kernel, (first, second), to_numpy(theta)
-        covariance = kernel.at(ctx.theta)
         result = np.empty((len(x1), x1.shape[1], x2.shape[1]))
         for block in blocks(first, second, len(x1)):
-            cross = covariance.given(ctx.theta, block.others)
+            cross = kernel.covariance.given(ctx.theta, block.others)
             table = cross(block.rows)
             if is_same:
                 # To the last digit, as in the core: a root of a rounded zero is not zero.
@@ -90,7 +89,6 @@ class Covariances(torch.autograd.Function):
         by_first, by_second = (np.zeros((size, k, first.shape[2])) for k in (m, n))
         by_theta = np.zeros(len(theta))
         needs_first, needs_second, needs_theta, _ = ctx.needs_input_grad
-        covariance = kernel.at(theta)
         for block in blocks(first, second, size):
             some = gradient[block.elements]
             if needs_first and kernel.has_slopes:
@@ -99,7 +97,7 @@ class Covariances(torch.autograd.Function):
                 turned = some.transpose(0, 2, 1)
                 by_second[block.elements] = _pull(kernel, theta, block.turned(), turned)
             if needs_theta:
-                by_theta += _pull_to_theta(covariance, theta, block, some)
+                by_theta += _pull_to_theta(kernel.covariance, theta, block, some)
         return *(
             torch.from_numpy(by).to(gradients[0]) for by in (by_first, by_second, by_theta)
         ), None
@@ -115,7 +113,7 @@ def _pull(kernel: CoreKernel, theta: Array, block: Block, gradient: Array) -> Ar
     sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=size * m * v)
     weights = sums.astype(np.float64, copy=False).reshape(size * m, v)
     at = np.broadcast_to(block.at, (size, m)).ravel()
-    cross = kernel.at(theta).given(theta, block.others)
+    cross = kernel.covariance.given(theta, block.others)
     result = np.zeros((size * m, block.rows.shape[1]))
     ends = np.cumsum(np.bincount(at, minlength=len(block.rows)))[:-1]
     for point, mine in zip(block.rows, np.split(np.argsort(at, kind="stable"), ends), strict=True):
@@ -150,7 +148,7 @@ class Variances(torch.autograd.Function):
         ctx.kernel, ctx.points, ctx.theta = kernel, kernel.points(x1), to_numpy(theta)
         variances = np.zeros(0)
         if len(x1):
-            cross = kernel.at(ctx.theta).given(ctx.theta, ctx.points[:1])
+            cross = kernel.covariance.given(ctx.theta, ctx.points[:1])
             variances = cross.diagonal(ctx.points)
         return _to_tensor(variances, x1, theta)
 
@@ -160,9 +158,9 @@ class Variances(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the derivatives, one half for either of the equal arguments."""
         kernel, points, theta = ctx.kernel, ctx.points, ctx.theta
+        covariance: Covariance = kernel.covariance
         gradient = to_numpy(gradients[0])
         by_points, by_theta = np.zeros(points.shape), np.zeros(len(theta))
-        covariance = kernel.at(theta)
         cross = covariance.given(theta, points[:1]) if len(points) else None
         if cross is not None and not cross.has_unit_diagonal:
             if any(ctx.needs_input_grad[:2]):

@@ -24,7 +24,6 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from heat_plugins.conditions import Conditions
-from heat_plugins.core.anchored import anchored
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance, Cross
 from heat_plugins.kernel_names import KernelFunction
@@ -41,8 +40,6 @@ from heat_plugins.torch.functions import Covariances, Variances, applied, to_num
 from heat_plugins.torch.prior import CorePrior, inside
 
 __all__ = ["CombinatorialKernel", "CoreKernel"]
-
-N_REFERENCE = 16  # points whose mean variance is the unit of a kernel
 
 
 class CoreKernel(ColumnsKernel):
@@ -83,21 +80,11 @@ class CoreKernel(ColumnsKernel):
         self.conditions = conditions
         self._numeric = np.flatnonzero(~space.is_discrete)
         self._ordered = self._numeric[:0]  # columns of codes that have slopes all the same
-        reference = space.sample(N_REFERENCE, np.random.default_rng(0))
-        self._reference = reference if conditions is None else conditions.deactivate(reference)
-        self._found: tuple[bytes, Covariance] | None = None
 
     @property
     def has_slopes(self) -> bool:
         """Whether there are columns in which covariances have slopes."""
         return len(self._numeric) + len(self._ordered) > 0
-
-    def at(self, theta: Array) -> Covariance:
-        """Return the kernel for hyperparameters (p,), on one scale for all points."""
-        key = theta.tobytes()
-        if self._found is None or self._found[0] != key:
-            self._found = key, anchored(self.covariance, theta, self._reference)
-        return self._found[1]
 
     def points(self, x: Tensor) -> Array:
         """Return points of the core (..., d): whole codes, NaN where nothing exists."""
