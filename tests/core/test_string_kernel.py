@@ -1,34 +1,12 @@
 """The string kernel against a count of common sub-sequences."""
 
-import itertools
-from collections import defaultdict
-
 import numpy as np
 import pytest
 
 from heat_plugins.core.covariance import STARTING_TOTALS
 from heat_plugins.core.string_kernel import DECAYS, LARGEST_ALPHABET, LONGEST, StringKernel
 
-
-def features_of(string, gap, match):
-    """All sub-sequences with what each is worth: match for a symbol, gap for a skipped one."""
-    features = defaultdict(float)
-    for length in range(1, LONGEST + 1):
-        for places in itertools.combinations(range(len(string)), length):
-            skipped = places[-1] - places[0] + 1 - length
-            features[tuple(string[list(places)])] += match**length * gap**skipped
-    return features
-
-
-def by_counting(left, right, gap, match):
-    def product(a, b):
-        return sum(value * b[key] for key, value in a.items() if key in b)
-
-    ours = [features_of(string, gap, match) for string in left]
-    others = [features_of(string, gap, match) for string in right]
-    return np.array(
-        [[product(a, b) / np.sqrt(product(a, a) * product(b, b)) for b in others] for a in ours]
-    )
+from ..oracles.strings import subsequences
 
 
 @pytest.mark.parametrize("n_symbols", [3, LARGEST_ALPHABET + 1])  # by words, by pairs
@@ -39,11 +17,11 @@ def test_kernel_counts_common_subsequences(pair, length, n_symbols):
     points = rng.integers(3, size=(9, length + 2)).astype(float)
     columns = np.arange(1, length + 1)
     kernel, theta = StringKernel(columns, n_symbols), np.array([float(pair)])
-    expected = by_counting(points[:, columns], points[:, columns], *DECAYS[pair])
+    expected = subsequences(points[:, columns], points[:, columns], *DECAYS[pair], LONGEST)
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-12)
     others = rng.integers(3, size=(4, length + 2)).astype(float)
-    crossed = by_counting(others[:, columns], points[:, columns], *DECAYS[pair])
+    crossed = subsequences(others[:, columns], points[:, columns], *DECAYS[pair], LONGEST)
     np.testing.assert_allclose(kernel.given(theta, points)(others), crossed, rtol=0.0, atol=1e-12)
 
 

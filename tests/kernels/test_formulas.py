@@ -207,12 +207,8 @@ def test_names_are_public_and_the_package_does_not_load_torch():
         "assert kernels.rate(0.3, 2) > 0.0\n"
         "assert callable(kernels.random_tree_components)\n"
         "assert callable(kernels.diverse_dictionary)\n"
-        "assert set(kernels.__all__) <= set(dir(kernels))\n"
-        "assert 'torch' not in sys.modules and 'gpytorch' not in sys.modules\n"
-        "assert kernels.__all__ == sorted(kernels._MODULE_OF)\n"
         "assert all(hasattr(kernels, name) for name in kernels.__all__)\n"
-        "assert not hasattr(kernels, 'no_such_kernel')\n"
-        "assert 'torch' in sys.modules\n"
+        "assert 'torch' not in sys.modules and 'gpytorch' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -6,59 +6,34 @@ import pytest
 import torch
 from botorch.models import SingleTaskGP
 
-from heat_plugins import kernels
 from heat_plugins.botorch import HeatGP
-from heat_plugins.kernels import memory
 from heat_plugins.space import Categorical, Space
-from heat_plugins.torch.codes import category_counts, one_hot
+from heat_plugins.structures import Additive
+from heat_plugins.torch import (
+    CombinatorialKernel,
+    GraphHeatKernel,
+    HeatKernel,
+    mixed_heat_kernel,
+)
+from heat_plugins.torch.codes import one_hot
 
-from ..torch.shared import codes, dense
+from .shared import codes, dense
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-12}
 COLUMNS = [4, 1, 2]
-ROTATION = [(1, 2, 0)]
-
-
-def group_sum(batch_shape, active_dims):
-    return kernels.GroupSumKernel(
-        kernels.HeatKernel(3, batch_shape=batch_shape), ROTATION, active_dims=active_dims
-    )
-
-
-def group_sum_of_columns(batch_shape, active_dims):
-    base = kernels.HeatKernel(3, batch_shape=batch_shape, active_dims=(2, 0))
-    return kernels.GroupSumKernel(base, ROTATION, active_dims=active_dims)
 
 
 def mixed(batch_shape, active_dims):
-    return kernels.mixed_heat_kernel(
-        (3, 3), active_dims[:2], active_dims[2:], batch_shape=batch_shape
-    )
+    return mixed_heat_kernel((3, 3), active_dims[:2], active_dims[2:], batch_shape=batch_shape)
 
 
 CREATE = {
-    "heat": lambda **k: kernels.HeatKernel((3, 3, 3), ard_num_dims=3, **k),
+    "heat": lambda **k: HeatKernel((3, 3, 3), ard_num_dims=3, **k),
     # With one number for all columns, wrong columns would go unnoticed.
-    "heat shared": lambda **k: kernels.HeatKernel(3, **k),
+    "heat shared": lambda **k: HeatKernel(3, **k),
     "mixed": mixed,
-    "path": lambda **k: kernels.GraphHeatKernel(3, "path", **k),
-    "casmopolitan": lambda **k: kernels.CasmopolitanKernel(3, **k),
-    "hamming": lambda **k: kernels.HammingKernel(torch.sigmoid, **k),
-    "matern": lambda **k: kernels.MaternHammingKernel(3, **k),
-    "one-hot": lambda **k: kernels.OneHotRBFKernel(3, **k),
-    "rational": lambda **k: kernels.RationalQuadraticHammingKernel(3, **k),
-    "graph matern": lambda **k: kernels.GraphMaternKernel(3, **k),
-    "polynomial": lambda **k: kernels.InversePolynomialKernel(3, **k),
-    "additive": lambda **k: kernels.AdditiveKernel(3, **k),
-    "decomposition": lambda **k: kernels.DecompositionKernel(3, [(0, 1)], **k),
-    "orders": lambda **k: kernels.InteractionOrdersKernel(3, 1, **k),
-    "padded sort": lambda **k: kernels.PermutationInvariantKernel(3, **k),
-    "group product": lambda **k: kernels.GroupProductKernel(3, **k),
-    "symmetric sum": lambda **k: kernels.SymmetricSumKernel(3, **k),
-    "group sum": group_sum,
-    "group sum of columns": group_sum_of_columns,
-    "embedding": lambda **k: kernels.HEDKernel((3, 3, 3), n_anchors=8, **k),
-    "strings": lambda **k: kernels.SubsequenceStringKernel(3, **k),
+    "path": lambda **k: GraphHeatKernel(3, "path", **k),
+    "of the core": lambda **k: CombinatorialKernel([3, 3, 3], "matern", **k),
 }
 
 
@@ -98,7 +73,7 @@ def test_active_columns_survive_an_index_that_fails():
 
 
 def test_a_kernel_without_batch_is_its_only_member():
-    kernel = kernels.HeatKernel(3, active_dims=COLUMNS)
+    kernel = HeatKernel(3, active_dims=COLUMNS)
     assert kernel[0] is kernel and kernel.active_dims.tolist() == COLUMNS
 
 
@@ -115,42 +90,28 @@ def test_inputs_between_codes_are_rounded_in_predictions_and_refused_elsewhere(n
     with gpytorch.settings.debug(False):
         np.testing.assert_allclose(dense(kernel, between), expected, **TOLERANCE)
         beyond = torch.where(x == 2.0, 7.0, torch.where(x == 0.0, -3.0, x))
-        if kernel_knows_its_choices(name):
-            np.testing.assert_allclose(dense(kernel, beyond), expected, **TOLERANCE)
-
-
-def kernel_knows_its_choices(name):
-    return name != "hamming"
+        np.testing.assert_allclose(dense(kernel, beyond), expected, **TOLERANCE)
 
 
 def test_a_prediction_between_codes_is_that_of_heat_gp():
     space = Space(tuple(Categorical(f"c{i}", "abcd") for i in range(3)))
     x = codes(12, (4, 4, 4), seed=1)
     y = (x == 2.0).sum(dim=-1, keepdim=True).double()
-    kernel = gpytorch.kernels.ScaleKernel(kernels.HeatKernel(4, ard_num_dims=3))
-    plain = SingleTaskGP(x, y, covar_module=kernel)
+    of_core = CombinatorialKernel(space, structure=Additive())
+    plain, core = (
+        SingleTaskGP(x, y, covar_module=gpytorch.kernels.ScaleKernel(kernel))
+        for kernel in (HeatKernel(4, ard_num_dims=3), of_core)
+    )
     ours = HeatGP(x, y, space=space).fit()
     between = x[:5] + 0.4 * torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64)
-    for gp in (plain, ours):
+    for gp in (plain, core, ours):
         np.testing.assert_allclose(
             gp.posterior(between).mean.detach(), gp.posterior(x[:5]).mean.detach()
         )
 
 
-def test_one_hot_features_and_counts():
+def test_one_hot_features():
     x = codes(5, (2, 4, 1), batch=(3,))
     features = one_hot(x, [2, 4, 1], torch.float64)
     parts = [torch.nn.functional.one_hot(x[..., i].long(), g) for i, g in enumerate((2, 4, 1))]
     np.testing.assert_array_equal(features, torch.cat(parts, dim=-1))
-    counts = category_counts(x, 4)
-    np.testing.assert_array_equal(counts, np.stack([(x == c).sum(-1) for c in range(4)], -1))
-
-
-def test_chunks_hold_all_rows_in_order_and_no_more_than_asked_for():
-    x = torch.arange(40).reshape(20, 2)
-    limit = memory.MAX_NUMBERS
-    for per_row, longest in ((0, 20), (1, 20), (limit // 10, 10), (limit, 1), (3 * limit, 1)):
-        chunks = memory.row_chunks(x, per_row)
-        np.testing.assert_array_equal(torch.cat(chunks), x)
-        assert max(map(len, chunks)) == longest
-    assert [len(chunk) for chunk in memory.row_chunks(x[:0], 5)] == [0]

@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from heat_plugins.kernels import HeatKernel, formulas, mixed_heat_kernel
+from heat_plugins.kernels import formulas
+from heat_plugins.torch import HeatKernel, mixed_heat_kernel
 
-from ..torch import shared
-from ..torch.shared import codes, dense, vertices
+from . import shared
+from .shared import codes, dense, vertices
 
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-10}
 SIZES = (2, 5, 1, 3)
