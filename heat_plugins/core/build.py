@@ -182,7 +182,7 @@ class Builder:
         if invariance.permutations is None:
             exchanged = [tuple(range(len(columns)))]
         else:
-            exchanged = list(orbits(invariance.permutations, len(columns)))
+            exchanged = list(orbits(invariance.permutations))
         for orbit in exchanged:
             first = parameters[orbit[0]]
             for other in (parameters[i] for i in orbit[1:]):
@@ -410,9 +410,10 @@ class Builder:
         n_choices = int(max(self.space.n_levels[block]))
         if invariance.method == "padded-sort":
             return Counts(block, n_choices, name)
-        group = "symmetric" if invariance.permutations is None else invariance.permutations
-        found = orbits(group, len(block))
-        return Frequencies([block[list(orbit)] for orbit in found], n_choices, name)
+        found = [block]
+        if invariance.permutations is not None:
+            found = [block[list(orbit)] for orbit in orbits(invariance.permutations)]
+        return Frequencies(found, n_choices, name)
 
     def _match_kernel(self, invariance: PermutationInvariant, block: Indices) -> MatchKernel:
         n_choices = int(max(self.space.n_levels[block]))

@@ -5,26 +5,15 @@ A permutation is a row p of the numbers 0, ..., d - 1 and acts on a point by
     (p x)_i = x_{p[i]},    in NumPy: x[p],
 
 so "first p, then q" is x[p][q] = x[p[q]]. A group is given by generators, which may but need not
-be all its elements, or by the word ``"symmetric"``: all permutations of a block of variables.
+be all its elements.
 """
-
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "checked_permutations",
-    "closure",
-    "generators_of",
-    "is_group",
-    "orbits",
-    "sample",
-    "symmetric_generators",
-]
+__all__ = ["checked_permutations", "closure", "orbits", "sample"]
 
 IntArray = npt.NDArray[np.int64]
-Permutations = npt.ArrayLike | str
 
 _ENUMERABLE = 10_000  # Groups up to this order are listed before sampling.
 
@@ -35,10 +24,6 @@ def checked_permutations(permutations: npt.ArrayLike) -> IntArray:
     Args:
         permutations: at least one permutation of 0, ..., d - 1.
     """
-    if isinstance(permutations, str):
-        raise ValueError(
-            f"permutations must be rows of numbers or 'symmetric', got {permutations!r}"
-        )
     rows = np.asarray(permutations)
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"permutations must have shape (k, d) with k, d > 0, got {rows.shape}")
@@ -81,30 +66,17 @@ def closure(permutations: npt.ArrayLike, limit: int) -> IntArray:
     return np.stack(list(elements.values()))
 
 
-def is_group(permutations: npt.ArrayLike) -> bool:
-    """Tell whether the permutations are all elements of a group: closed, with the identity."""
-    distinct = np.unique(checked_permutations(permutations), axis=0)
-    try:
-        return len(closure(distinct, limit=len(distinct))) == len(distinct)
-    except ValueError:
-        return False
-
-
-def orbits(
-    permutations: Permutations, n_variables: int, block: Sequence[int] | None = None
-) -> tuple[tuple[int, ...], ...]:
+def orbits(permutations: npt.ArrayLike) -> tuple[tuple[int, ...], ...]:
     """Partition the variables into those that the group can exchange.
 
     Args:
-        permutations: (k, d) generators, or ``"symmetric"``.
-        n_variables: number of variables d.
-        block: variables that ``"symmetric"`` permutes, None for all.
+        permutations: (k, d) generators.
 
     Returns:
         The orbits, each ascending, ordered by their first variable.
     """
-    generators = generators_of(permutations, n_variables, block)
-    label = np.arange(n_variables)
+    generators = checked_permutations(permutations)
+    label = np.arange(generators.shape[1])
     # Each pass hands the smallest label of a neighbour on, until all of an orbit agree.
     while True:
         before = label.copy()
@@ -117,79 +89,24 @@ def orbits(
     return tuple(tuple(np.flatnonzero(label == root).tolist()) for root in np.unique(label))
 
 
-def sample(
-    permutations: Permutations,
-    n: int,
-    rng: np.random.Generator,
-    n_variables: int | None = None,
-    block: Sequence[int] | None = None,
-) -> IntArray:
-    """Draw group elements, independently and uniformly where the group allows it.
+def sample(permutations: npt.ArrayLike, n: int, rng: np.random.Generator) -> IntArray:
+    """Draw (n, d) group elements, independently and uniformly where the group allows it.
 
-    The symmetric group and groups of up to 10,000 elements are sampled exactly. Larger groups
-    are sampled by product replacement (Celler et al., "Generating random elements of a finite
-    group", Communications in Algebra, 1995), whose draws are close to uniform.
+    Groups of up to 10,000 elements are sampled exactly. Larger groups are sampled by product
+    replacement (Celler et al., "Generating random elements of a finite group", Communications
+    in Algebra, 1995), whose draws are close to uniform.
 
     Args:
-        permutations: (k, d) generators, or ``"symmetric"``.
+        permutations: (k, d) generators.
         n: number of elements to draw.
         rng: source of randomness.
-        n_variables: number of variables d, needed for ``"symmetric"``.
-        block: variables that ``"symmetric"`` permutes, None for all.
-
-    Returns:
-        (n, d) elements.
     """
-    if isinstance(permutations, str) and permutations == "symmetric":
-        columns = _checked_block(n_variables, block)
-        elements = np.tile(np.arange(n_variables or 0), (n, 1))
-        elements[:, columns] = rng.permuted(elements[:, columns], axis=1)
-        return elements
-    generators = generators_of(permutations, n_variables, block)
+    generators = checked_permutations(permutations)
     try:
         elements = closure(generators, _ENUMERABLE)
     except ValueError:
         return _product_replacement(generators, n, rng)
     return np.asarray(elements[rng.integers(len(elements), size=n)])
-
-
-def symmetric_generators(n_variables: int | None, block: Sequence[int] | None = None) -> IntArray:
-    """Return two generators of all permutations of a block: a transposition and a cycle."""
-    columns = _checked_block(n_variables, block)
-    generators = np.tile(np.arange(n_variables or 0), (2, 1))
-    generators[0, columns[:2]] = columns[:2][::-1]
-    generators[1, columns] = np.roll(columns, 1)
-    return generators
-
-
-def generators_of(
-    permutations: Permutations, n_variables: int | None, block: Sequence[int] | None
-) -> IntArray:
-    """Return (k, d) generators of a group in either notation."""
-    if isinstance(permutations, str) and permutations == "symmetric":
-        return symmetric_generators(n_variables, block)
-    if block is not None:
-        raise ValueError(f"block must be None unless permutations are 'symmetric', got {block}")
-    generators = checked_permutations(permutations)
-    if n_variables not in (None, generators.shape[1]):
-        raise ValueError(
-            f"permutations must be of {n_variables} variables, got {generators.shape[1]}"
-        )
-    return generators
-
-
-def _checked_block(n_variables: int | None, block: Sequence[int] | None) -> IntArray:
-    """Return the variables that the symmetric group permutes."""
-    if n_variables is None or n_variables < 1:
-        raise ValueError(f"'symmetric' needs n_variables of at least 1, got {n_variables}")
-    columns = np.arange(n_variables) if block is None else np.asarray(block, dtype=np.int64)
-    inside = (columns >= 0) & (columns < n_variables)
-    if columns.size == 0 or not inside.all() or len(np.unique(columns)) < len(columns):
-        raise ValueError(
-            f"block must hold variables from 0 to {n_variables - 1}, none twice, "
-            f"got {columns.tolist()}"
-        )
-    return columns
 
 
 def _product_replacement(generators: IntArray, n: int, rng: np.random.Generator) -> IntArray:

@@ -119,14 +119,6 @@ class GraphHeatKernel(HeatKernel):
                 product = product * self._factor(i, x1, x2, product.dtype, diag)
         return product
 
-    def evaluate_each(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
-        """Factors of the product, one per variable."""
-        closed = super().evaluate_each(x1, x2, diag)
-        axis = -2 if diag else -3  # Of the variables.
-        shape = closed.select(axis, 0).shape
-        factors = [self._factor(i, x1, x2, closed.dtype, diag) for i in range(x1.shape[-1])]
-        return closed * torch.stack([factor.expand(shape) for factor in factors], axis)
-
     def _factor(self, i: int, x1: Tensor, x2: Tensor, dtype: torch.dtype, diag: bool) -> Tensor:
         """What the closed form lacks of variable i, broadcasting with (..., n, m) or (..., n)."""
         g = self.sizes(x1.shape[-1])[i]

@@ -1,81 +1,34 @@
-r"""The heat kernel of a Hamming graph as a GPyTorch kernel.
+r"""The heat kernel of a Hamming graph as a native GPyTorch kernel.
 
 The formulas, the notation and the Laplacian convention are those of
 :mod:`heat_plugins.kernels.formulas`; this module adds hyperparameters, batches and gradients.
 """
 
 from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
 
 import torch
-from gpytorch.constraints import Interval
+from gpytorch import settings
+from gpytorch.constraints import Interval, Positive
 from gpytorch.kernels import Kernel, RBFKernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.torch.codes import CodesKernel, ColumnsKernel, constrained_parameter
-from heat_plugins.torch.mismatches import MismatchKernel
+from heat_plugins.torch.codes import (
+    ColumnsKernel,
+    check_codes,
+    checked_choices,
+    constrained_parameter,
+    nearest_codes,
+    one_hot,
+    parameter_access,
+)
 
-__all__ = ["DiffusionTimesKernel", "HeatKernel", "NumericKernel", "mixed_heat_kernel"]
-
-
-class DiffusionTimesKernel(CodesKernel):
-    r"""Base of kernels whose parameters are the diffusion times of complete graphs.
-
-    Attributes:
-        n_choices: (*batch_shape, 1, d) integers, or (*batch_shape, 1, 1) if one number was
-            given for all variables. The same for every member of the batch.
-        raw_beta: (*batch_shape, 1, d) or (*batch_shape, 1, 1) unconstrained parameter.
-    """
-
-    n_choices: Tensor
-    raw_beta: Tensor
-    beta = constrained_parameter(
-        "beta", "Diffusion times, (*batch_shape, 1, d), or (*batch_shape, 1, 1) if shared."
-    )
-
-    def __init__(
-        self,
-        n_choices: int | Sequence[int],
-        ard_num_dims: int | None = None,
-        batch_shape: torch.Size | None = None,
-        active_dims: Sequence[int] | None = None,
-        beta_prior: Prior | None = None,
-        beta_constraint: Interval | None = None,
-    ) -> None:
-        """Create the kernel; every diffusion time starts at ln 2 unless the constraint says else.
-
-        Args:
-            n_choices: number of choices of each variable, in the order of the columns the
-                kernel sees (after ``active_dims``); one integer if all have equally many.
-            ard_num_dims: number of variables d for one diffusion time each, None for one in all.
-            batch_shape: batch shape of the diffusion times.
-            active_dims: columns of the input that hold the variables, None for all.
-            beta_prior: prior on the diffusion times.
-            beta_constraint: constraint on the diffusion times, ``Positive()`` if None.
-        """
-        super().__init__(n_choices, ard_num_dims, batch_shape, active_dims)
-        self.add_parameter("beta", (1, ard_num_dims or 1), beta_prior, beta_constraint)
-
-    @property
-    def rates(self) -> Tensor:
-        """Prices of one mismatch, -ln(rho); (*batch_shape, 1, d).
-
-        The last size is 1 if neither the diffusion times nor the numbers of choices tell the
-        variables apart. Zero for a variable with one choice.
-        """
-        beta = self.beta
-        g = self.n_choices.to(beta)
-        # A diffusion time that underflowed to zero would give an infinite rate, and NaN where
-        # it meets "no mismatch" (0 * inf).
-        t = (beta * g).clamp_min(torch.finfo(beta.dtype).tiny)
-        # ln(1 + g / (e^t - 1)) in the form of formulas._exchange, stable for every t > 0 in the
-        # value and in the gradient.
-        log_u = g.log() - t - (-torch.expm1(-t)).log()
-        gamma = torch.logaddexp(log_u, torch.zeros_like(log_u))
-        return torch.where(g == 1, torch.zeros_like(gamma), gamma)
+__all__ = ["HeatKernel", "NumericKernel", "mixed_heat_kernel"]
 
 
-class HeatKernel(DiffusionTimesKernel, MismatchKernel):
+class HeatKernel(ColumnsKernel):
     r"""Heat kernel on a product of complete graphs, in closed form.
 
     k(x, x') = prod_i [(1 - e^{-b_i g_i}) / (1 + (g_i - 1) e^{-b_i g_i})]^[x_i != x'_i]
@@ -104,9 +57,133 @@ class HeatKernel(DiffusionTimesKernel, MismatchKernel):
         raw_beta: (*batch_shape, 1, d) or (*batch_shape, 1, 1) unconstrained parameter.
     """
 
-    def weights(self, n_variables: int) -> Tensor:
-        """Rates."""
-        return self.rates
+    # True although there is no lengthscale: only whether x - x' is zero matters.
+    is_stationary = True
+
+    n_choices: Tensor
+    raw_beta: Tensor
+    beta = constrained_parameter(
+        "beta", "Diffusion times, (*batch_shape, 1, d), or (*batch_shape, 1, 1) if shared."
+    )
+
+    def __init__(
+        self,
+        n_choices: int | Sequence[int],
+        ard_num_dims: int | None = None,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
+        beta_prior: Prior | None = None,
+        beta_constraint: Interval | None = None,
+    ) -> None:
+        """Create the kernel; every diffusion time starts at ln 2 unless the constraint says else.
+
+        Args:
+            n_choices: number of choices of each variable, in the order of the columns the
+                kernel sees (after ``active_dims``); one integer if all have equally many.
+            ard_num_dims: number of variables d for one diffusion time each, None for one in all.
+            batch_shape: batch shape of the diffusion times.
+            active_dims: columns of the input that hold the variables, None for all.
+            beta_prior: prior on the diffusion times.
+            beta_constraint: constraint on the diffusion times, ``Positive()`` if None.
+        """
+        sizes = checked_choices(n_choices)
+        is_shared = isinstance(n_choices, Integral)
+        n_active = None if active_dims is None else len(active_dims)
+        for name, given in (("ard_num_dims", ard_num_dims), ("len(active_dims)", n_active)):
+            if not is_shared and given not in (None, len(sizes)):
+                raise ValueError(f"{name} must be len(n_choices) = {len(sizes)}, got {given}")
+        if beta_prior is not None and not isinstance(beta_prior, Prior):
+            raise TypeError(
+                f"beta_prior must be a gpytorch.priors.Prior, got {type(beta_prior).__name__}"
+            )
+        super().__init__(
+            ard_num_dims=ard_num_dims, batch_shape=batch_shape, active_dims=active_dims
+        )
+        self._n_variables = None if is_shared else len(sizes)
+        # With batch dimensions, because GPyTorch indexes and expands buffers too.
+        counts = torch.tensor(sizes).expand(*self.batch_shape, 1, -1).clone()
+        self.register_buffer("n_choices", counts)
+        raw = torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, ard_num_dims or 1))
+        self.register_parameter("raw_beta", raw)
+        if beta_prior is not None:
+            self.register_prior("beta_prior", beta_prior, *parameter_access("beta"))
+        self.register_constraint("raw_beta", beta_constraint or Positive())
+
+    @property
+    def rates(self) -> Tensor:
+        """Prices of one mismatch, -ln(rho); (*batch_shape, 1, d).
+
+        The last size is 1 if neither the diffusion times nor the numbers of choices tell the
+        variables apart. Zero for a variable with one choice.
+        """
+        beta = self.beta
+        g = self.n_choices.to(beta)
+        # A diffusion time that underflowed to zero would give an infinite rate, and NaN where
+        # it meets "no mismatch" (0 * inf).
+        t = (beta * g).clamp_min(torch.finfo(beta.dtype).tiny)
+        # ln(1 + g / (e^t - 1)) in the form of formulas._exchange, stable for every t > 0 in the
+        # value and in the gradient.
+        log_u = g.log() - t - (-torch.expm1(-t)).log()
+        gamma = torch.logaddexp(log_u, torch.zeros_like(log_u))
+        return torch.where(g == 1, torch.zeros_like(gamma), gamma)
+
+    def sizes(self, n_columns: int) -> list[int]:
+        """Number of choices of each of the d columns."""
+        if self._n_variables not in (None, n_columns):
+            raise ValueError(
+                f"inputs must have {self._n_variables} columns, one for each of n_choices, "
+                f"got {n_columns}"
+            )
+        # Read from the buffer, which is what a state dict restores. The members of a batch
+        # agree, so the first speaks for all.
+        sizes: list[int] = self.n_choices.reshape(-1, self.n_choices.shape[-1])[0].tolist()
+        return sizes * n_columns if self._n_variables is None else sizes
+
+    def forward(
+        self,
+        x1: Tensor,
+        x2: Tensor,
+        diag: bool = False,
+        last_dim_is_batch: bool = False,
+        **params: Any,
+    ) -> Tensor:
+        """Check the inputs, or round them (see ``codes``), and evaluate the kernel.
+
+        Args:
+            x1: (..., n, d) integer codes, held as floats.
+            x2: (..., m, d) integer codes.
+            diag: whether to compare the points pairwise, row by row (n = m).
+            last_dim_is_batch: must be False; GPyTorch is giving it up.
+            **params: ignored, for the kernels that GPyTorch combines.
+
+        Returns:
+            (..., n, m) kernel matrix, or (..., n) if ``diag``.
+        """
+        if last_dim_is_batch:
+            raise ValueError("last_dim_is_batch must be False: the columns belong together")
+        sizes = self.sizes(x1.shape[-1])
+        if settings.debug.on():
+            check_codes(x1, sizes)
+            check_codes(x2, sizes)
+        else:
+            x1, x2 = nearest_codes(x1, sizes), nearest_codes(x2, sizes)
+        return self.evaluate(x1, x2, diag)
+
+    def evaluate(self, x1: Tensor, x2: Tensor, diag: bool) -> Tensor:
+        r"""exp(-S) of checked inputs, with the distances S = sum_i rate_i [x_i != x'_i].
+
+        With one-hot features Z these are one matrix product, S = Z diag(rates) (1 - Z')^T. All
+        terms are non-negative, so equal points have distance exactly 0, which "sum of rates
+        minus matches" would give only up to rounding.
+        """
+        rates = self.rates.to(torch.promote_types(x1.dtype, self.rates.dtype))
+        if diag:
+            return torch.exp(-(rates * (x1 != x2)).sum(dim=-1))
+        sizes = self.sizes(x1.shape[-1])
+        one, two = (one_hot(x, sizes, rates.dtype) for x in (x1, x2))  # (..., n, s), (..., m, s)
+        each = rates.expand(*rates.shape[:-1], len(sizes))
+        weights = each.repeat_interleave(torch.tensor(sizes, device=x1.device), dim=-1)
+        return torch.exp(-(one * weights) @ (1.0 - two).mT)
 
 
 class NumericKernel(ColumnsKernel, RBFKernel):

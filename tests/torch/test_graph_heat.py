@@ -3,7 +3,6 @@
 import pickle
 import unittest
 from functools import reduce
-from itertools import product
 
 import networkx
 import numpy as np
@@ -119,19 +118,6 @@ def test_ends_of_a_path_have_more_variance_before_normalising():
     assert np.ptp(cycle(vertices((9,)), diag=True).detach().numpy()) < 1e-15
 
 
-def test_last_dim_as_batch_gives_one_factor_per_variable():
-    x = random_codes(7)
-    for normalize, graphs in product((True, False), (GRAPHS, "complete")):
-        kernel = graph_heat(graphs, normalize=normalize)
-        factors = kernel.forward(x, x[:5], last_dim_is_batch=True).detach()
-        assert factors.shape == (4, 7, 5)
-        np.testing.assert_allclose(factors.prod(dim=0), dense(kernel, x, x[:5]), **TOLERANCE)
-        pairs = kernel.forward(x[:5], x[2:], diag=True, last_dim_is_batch=True).detach()
-        assert pairs.shape == (4, 5)
-        expected = np.diag(dense(kernel, x[:5], x[2:]))
-        np.testing.assert_allclose(pairs.prod(dim=0), expected, **TOLERANCE)
-
-
 @pytest.mark.parametrize("ard", [True, False])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_gradients_in_beta_are_right(ard, normalize):
@@ -161,8 +147,6 @@ def test_batched_parameters_and_batched_points_broadcast(name):
         for j in range(2):
             each[j].data = raw.data[j].clone()
     shared.check_batch(kernel, singles, x, **TOLERANCE)
-    per_variable = kernel.forward(x, x, last_dim_is_batch=True)
-    assert per_variable.shape == (3, 2, 4, 6, 6)
 
 
 @pytest.mark.parametrize("name", KERNELS)

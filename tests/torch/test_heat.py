@@ -126,20 +126,6 @@ def test_batched_times_and_batched_points_broadcast():
     shared.check_batch(kernel, singles, x, **TOLERANCE)
 
 
-@pytest.mark.parametrize("beta", [0.3, BETAS])
-def test_last_dim_as_batch_gives_one_factor_per_variable(beta):
-    kernel, x = heat(beta=beta), random_codes(7)
-    with pytest.warns(DeprecationWarning, match="last_dim_is_batch"):
-        factors = kernel(x, x[:5], last_dim_is_batch=True).to_dense().detach()
-    assert factors.shape == (4, 7, 5)
-    np.testing.assert_allclose(factors.prod(dim=0), dense(kernel, x, x[:5]), **TOLERANCE)
-    pairs = kernel.forward(x[:5], x[2:], diag=True, last_dim_is_batch=True).detach()
-    assert pairs.shape == (4, 5)
-    np.testing.assert_allclose(
-        pairs.prod(dim=0), np.diag(dense(kernel, x[:5], x[2:])), **TOLERANCE
-    )
-
-
 def test_integer_tensors_are_codes_too():
     x = random_codes(7)
     np.testing.assert_array_equal(dense(heat(), x.long()), dense(heat(), x))
