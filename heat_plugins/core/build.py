@@ -31,6 +31,7 @@ from heat_plugins.core.features import (
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.match_kernel import AllPermutations, GivenPermutations, MatchKernel
 from heat_plugins.core.number_unit import NumberUnit
+from heat_plugins.core.order_terms import loses_digits
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import OfDistance, Profile
 from heat_plugins.core.symmetry import Block, Symmetry
@@ -487,13 +488,16 @@ class Builder:
 
     def _orders(self, columns: Indices, orders: InteractionOrders) -> Covariance:
         single = np.intersect1d(columns, self._single)
+        groups = self._group_units(columns)
         unordered = self._is_unordered(single)
+        if loses_digits(len(single) + len(groups), orders.max_order):
+            unordered[:] = False  # as units, which are added one by one
         choices = single[unordered]
         # Numbers first, as the kernel wants them.
         rest = single[~unordered]
         rest = rest[np.argsort(self.space.is_discrete[rest], kind="stable")]
         others = [(self._single_unit(int(c)), np.array([c])) for c in rest]
-        units = [*others, *self._group_units(columns)]
+        units = [*others, *groups]
         return OrdersKernel(
             FeatureMap([Columns(self.space, choices)]),
             self.space.n_levels[choices],

@@ -1,19 +1,65 @@
 """The orders of an additive kernel at some pairs of points, from sums over its units.
 
-Notation as in ``orders.py``: power sums p_s, elementary symmetric polynomials e_q, strengths
-(Q + 2,) of the constant, the orders and the remainder.
+Notation as in ``orders.py``: U units, power sums p_s, elementary symmetric polynomials e_q,
+strengths (Q + 2,) of the constant, the orders and the remainder.
+
+The recursion of Newton and Girard takes power sums alone, but its signs alternate, which
+multiplies rounding errors by up to h_q / e_q (h_q: the same recursion without signs); for equal
+units that is C(U + q - 1, q) / C(U, q). Where it is much, as in e_25 of 25 units, polynomials
+come from the recursion e_q <- e_q + k_u e_{q-1} over the units, which loses nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 import numpy as np
 
 from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array
 
-__all__ = ["Terms", "elementary_symmetric", "weighted_sum"]
+__all__ = ["Terms", "elementary_symmetric", "loses_digits", "one_by_one", "weighted_sum"]
+
+LARGEST_LOSS = 1e4  # by which power sums may multiply rounding errors
+MOST_NUMBERS = 2**21  # that derivatives keep at a time: 16 MiB
+
+
+def loses_digits(n_units: int, max_order: int) -> bool:
+    """Whether power sums are too inaccurate for so many orders of so many units."""
+    q = min(max_order, n_units)
+    return comb(n_units + q - 1, q) > LARGEST_LOSS * comb(n_units, q)
+
+
+def one_by_one(units: Sequence[Array], max_order: int) -> list[Array]:
+    """Return e_0 .. e_Q of at least one unit, by adding one after the other."""
+    polynomials = [np.ones_like(units[0])]
+    polynomials += [np.zeros_like(units[0]) for _ in range(max_order)]
+    for unit in units:
+        for q in range(max_order, 0, -1):
+            polynomials[q] += unit * polynomials[q - 1]
+    return polynomials
+
+
+def _slopes_one_by_one(units: Sequence[Array], coefficients: Array) -> list[Array]:
+    """Return the derivatives of sum_q c_q e_q in each unit, backwards through the recursion."""
+    flat = np.array([unit.ravel() for unit in units])  # (U, pairs)
+    slopes = np.empty_like(flat)
+    n_orders = len(coefficients)
+    step = max(1, MOST_NUMBERS // (len(flat) * n_orders))
+    for start in range(0, flat.shape[1], step):
+        some = flat[:, start : start + step]
+        before = np.empty((len(some), n_orders, some.shape[1]))
+        polynomials = np.zeros((n_orders, some.shape[1]))
+        polynomials[0] = 1.0
+        for values, kept in zip(some, before, strict=True):
+            kept[:] = polynomials
+            polynomials[1:] += values * kept[:-1]
+        by_polynomials = np.repeat(coefficients[:, None], some.shape[1], axis=1)
+        for u in reversed(range(len(some))):
+            slopes[u, start : start + step] = (by_polynomials[1:] * before[u, :-1]).sum(axis=0)
+            by_polynomials[:-1] += some[u] * by_polynomials[1:]
+    return [slope.reshape(unit.shape) for slope, unit in zip(slopes, units, strict=True)]
 
 
 def elementary_symmetric(power_sums: Sequence[Array]) -> list[Array]:
@@ -47,16 +93,27 @@ class Terms:
     Args:
         max_order: Q.
         has_remainder: Whether orders beyond Q have a strength.
-        sums: Sums over the choices: p_1 .. p_Q, and the log product if there is a remainder.
-            They are added to.
+        sums: Sums over the choices: p_1 .. p_Q, unless units are added one by one, and the log
+            product if there is a remainder. They are added to.
         units: Values of every other unit.
+        by_units_alone: Whether units are added one by one; then all choices are units.
     """
 
     def __init__(
-        self, max_order: int, has_remainder: bool, sums: list[Array], units: list[Array]
+        self,
+        max_order: int,
+        has_remainder: bool,
+        sums: list[Array],
+        units: list[Array],
+        by_units_alone: bool = False,
     ) -> None:
         self._units = units
         self._q = max_order
+        self._by_units_alone = by_units_alone
+        self._of_choices = np.exp(sums[-1]) if has_remainder else None
+        if by_units_alone:
+            self.polynomials = one_by_one(units, max_order)
+            return
         powers = sums[: self._q]
         for unit in units:
             power = unit
@@ -65,7 +122,6 @@ class Terms:
                 if s + 1 < len(powers):
                     power = power * unit
         self.polynomials = elementary_symmetric(powers)
-        self._of_choices = np.exp(sums[self._q]) if has_remainder else None
 
     @cached_property
     def _factors(self) -> list[Array]:
@@ -117,13 +173,17 @@ class Terms:
 
     def by_sums(self, strengths: Array) -> list[Array]:
         """Return the derivatives in the sums over the choices."""
-        slopes = self._by_powers(strengths)
+        slopes = [] if self._by_units_alone else self._by_powers(strengths)
         if self._of_choices is not None:
             slopes.append(strengths[-1] * self._product)
         return slopes
 
     def by_units(self, strengths: Array) -> list[Array]:
         """Return the derivatives in the values of each unit."""
+        if self._by_units_alone:
+            of_orders = _slopes_one_by_one(self._units, strengths[:-1] - strengths[-1])
+            beyond = self._products_of_others(strengths[-1])
+            return [a + b for a, b in zip(of_orders, beyond, strict=True)]
         first, *higher = self._by_powers(strengths)
         coefficients = [(s + 2) * by_power for s, by_power in enumerate(higher)]
         slopes = self._products_of_others(strengths[-1])

@@ -49,7 +49,7 @@ from heat_plugins.core.covariance import Covariance, Cross, Prior, Pullback, nor
 from heat_plugins.core.distance_kernel import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.number_unit import NumberUnit
-from heat_plugins.core.order_terms import Terms
+from heat_plugins.core.order_terms import Terms, loses_digits
 from heat_plugins.core.units import Units
 from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array
@@ -104,6 +104,8 @@ class OrdersKernel(Covariance):
         assert not any(isinstance(unit, NumberUnit) for unit in self.units)
         self._n_units = len(n_choices) + len(units)
         self.max_order = min(max_order, self._n_units)
+        # Power sums of very many orders are inaccurate; the builder then makes choices units.
+        self._by_units_alone = not len(n_choices) and loses_digits(len(units), self.max_order)
         self.has_remainder = remainder and orthogonal and self.max_order < self._n_units
         if self.has_remainder:
             # Effects that add up are the same far from the optimum; the remainder is what
@@ -221,7 +223,7 @@ class OrdersKernel(Covariance):
         ]
 
     def _terms(self, sums: list[Array], units: list[Array]) -> Terms:
-        return Terms(self.max_order, self.has_remainder, sums, units)
+        return Terms(self.max_order, self.has_remainder, sums, units, self._by_units_alone)
 
     def centred(self, parts: Sequence[Array]) -> list[Centred]:
         """Return the units that are no numbers without what lower orders explain."""
@@ -248,7 +250,8 @@ class OrdersKernel(Covariance):
         1 + k~ is 1 / M where they agree and rho / M where they differ.
         """
         same, different = self._two_values(log_weights)
-        summands = [(same**s, different**s) for s in range(1, self.max_order + 1)]
+        n_powers = 0 if self._by_units_alone else self.max_order
+        summands = [(same**s, different**s) for s in range(1, n_powers + 1)]
         if self.has_remainder:
             log_mean = np.log(self._mean_correlation(log_weights))
             summands.append((-log_mean, -log_mean - np.exp(log_weights)))
@@ -267,7 +270,7 @@ class OrdersKernel(Covariance):
             same_slope, different_slope = np.zeros(len(weights)), by_rho
         slopes = [
             (s * same ** (s - 1) * same_slope, s * different ** (s - 1) * different_slope)
-            for s in range(1, self.max_order + 1)
+            for s in range(1, (0 if self._by_units_alone else self.max_order) + 1)
         ]
         if self.has_remainder:
             log_mean_slope = by_rho * (1.0 - 1.0 / g) / mean

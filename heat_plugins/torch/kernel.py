@@ -26,7 +26,7 @@ from torch.nn import Parameter
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance, Cross
-from heat_plugins.kernel_names import KernelFunction
+from heat_plugins.kernel_registry import KernelFunction
 from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.torch.codes import (

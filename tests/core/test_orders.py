@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins.core import order_terms
 from heat_plugins.core.build import N_NODES, Builder
-from heat_plugins.core.order_terms import elementary_symmetric
+from heat_plugins.core.order_terms import elementary_symmetric, loses_digits, one_by_one
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.structures import Additive, InteractionOrders, PermutationInvariant
@@ -65,6 +66,87 @@ def test_polynomials_work_on_whole_matrices():
     pairs = sum(a * b for a, b in itertools.combinations(values, 2))
     np.testing.assert_allclose(found[2], pairs, rtol=1e-12)
     np.testing.assert_array_equal(found[0], np.ones((3, 4)))
+
+
+# ------------------------------------------------------------- orders that lose digits
+def test_power_sums_are_used_while_they_keep_digits():
+    """All that users ask for: up to three orders of any number, eight of eight, ten of twelve."""
+    for n_units, max_order in [(3, 3), (500, 3), (8, 8), (12, 10), (50, 20)]:
+        assert not loses_digits(n_units, max_order)
+        rng = np.random.default_rng(0)
+        values = np.where(rng.random((n_units, 200)) < 0.5, 1.0, rng.random((n_units, 1)))
+        exact = one_by_one(values, max_order)
+        sums = [(values**s).sum(axis=0) for s in range(1, max_order + 1)]
+        for q, polynomial in enumerate(elementary_symmetric(sums)):
+            assert np.abs(polynomial - exact[q]).max() < 3e-14 * comb(n_units, q)
+    for n_units, max_order in [(9, 9), (25, 25), (30, 20)]:
+        assert loses_digits(n_units, max_order)
+
+
+def test_units_one_by_one_are_exact():
+    values = np.linspace(0.1, 1.0, 25)
+    by_sums = elementary_symmetric([np.array([(values**s).sum()]) for s in range(1, 26)])
+    assert abs(by_sums[25][0] / values.prod() - 1.0) > 1e-6  # what is to be avoided
+    exact = one_by_one(values[:, None], 25)
+    assert exact[25][0] == pytest.approx(values.prod(), rel=1e-14)
+    assert exact[1][0] == pytest.approx(values.sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+def test_all_orders_of_many_parameters_are_the_product(orthogonal):
+    """prod_u (1 + k_u), of which Newton's identities leave few digits."""
+    space = Space(tuple(Categorical(f"x{i}", range(3)) for i in range(25)))
+    kernel = kernel_of(space, 25, orthogonal)
+    points = space.sample(12, np.random.default_rng(0))
+    log_weights = np.linspace(-3.0, 0.5, 25)
+    theta = kernel.start(1.0)
+    is_weight = np.arange(len(theta)) - (len(theta) - 25 - kernel.max_order)
+    theta[(is_weight >= 0) & (is_weight < 25)] = log_weights
+    differs = points[:, None] != points[None, :]
+    units = np.exp(-np.exp(log_weights) * differs)
+    if orthogonal:
+        theta[-25:] = 0.0
+        expected = np.prod(units, axis=2)  # as 1 + k~ is the kernel over its mean
+    else:
+        theta[-25:] = np.log([comb(25, q) for q in range(1, 26)])
+        expected = (np.prod(1.0 + units, axis=2) - 1.0) / (2.0**25 - 1.0)
+    np.testing.assert_allclose(kernel.matrix(theta, kernel.prepare(points)), expected, rtol=1e-12)
+    covariances = kernel.given(theta, points)(points[:5])
+    np.testing.assert_allclose(covariances, expected[:5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [{}, {"quantitative": ["q"]}])
+def test_pullback_of_units_one_by_one(model):
+    names = [f"x{i}" for i in range(9)]
+    choices = tuple(Categorical(name, range(3)) for name in names)
+    space = Space((*choices, Float("f", 0, 1), Categorical("q", (1, 2, 8))))
+    for orthogonal, max_order in itertools.product([False, True], [11, 10]):
+        kernel = kernel_of(space, max_order, orthogonal, remainder=orthogonal, **model)
+        rng = np.random.default_rng(1)
+        theta = kernel.start(2.0) + 0.3 * rng.standard_normal(kernel.n_hyperparameters)
+        prepared = kernel.prepare(space.sample(8, rng))
+        weights = rng.standard_normal((8, 8))
+        weights += weights.T
+        _, pullback = kernel.matrix_and_pullback(theta, prepared)
+        expected = [
+            np.vdot(weights, kernel.matrix(theta + move, prepared))
+            - np.vdot(weights, kernel.matrix(theta - move, prepared))
+            for move in 1e-5 * np.eye(len(theta))
+        ]
+        np.testing.assert_allclose(pullback(weights), np.divide(expected, 2e-5), atol=1e-7)
+
+
+def test_slopes_of_many_pairs_are_the_same_in_pieces(monkeypatch):
+    units = list(np.random.default_rng(0).random((6, 7, 5)))
+    coefficients = np.arange(5.0)
+    whole = order_terms._slopes_one_by_one(units, coefficients)
+    monkeypatch.setattr(order_terms, "MOST_NUMBERS", 100)
+    pieces = order_terms._slopes_one_by_one(units, coefficients)
+    np.testing.assert_array_equal(whole, pieces)
+    others = elementary_symmetric([np.sum(np.array(units[1:]) ** s, axis=0) for s in (1, 2, 3)])
+    np.testing.assert_allclose(
+        whole[0], sum(c * e for c, e in zip(coefficients[1:], others, strict=True)), rtol=1e-12
+    )
 
 
 # ------------------------------------------------------------------------ plain orders
