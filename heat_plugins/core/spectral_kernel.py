@@ -38,15 +38,20 @@ TRIED_TIMES = np.logspace(-3.0, 5.0, 50)
 
 
 def krawtchouk(m: int, g: int) -> Array:
-    """Return (m + 1, m + 1) K_l(h) / g^m, row l, column h, in exact whole numbers first."""
+    """Return (m + 1, m + 1) K_l(h) / g^m, row l, column h, in exact whole numbers first.
+
+    K_l(h) is the coefficient of z^l in (1 - z)^h (1 + (g - 1) z)^(m - h), so from one h to the
+    next K_l(h + 1) = K_l(h) - K_{l-1}(h) - (g - 1) K_{l-1}(h + 1).
+    """
+    column = [comb(m, degree) * (g - 1) ** degree for degree in range(m + 1)]
     table = np.empty((m + 1, m + 1))
     for h in range(m + 1):
-        for degree in range(m + 1):
-            total = sum(
-                (-1) ** j * (g - 1) ** (degree - j) * comb(h, j) * comb(m - h, degree - j)
-                for j in range(min(h, degree) + 1)
-            )
-            table[degree, h] = total / g**m
+        table[:, h] = [number / g**m for number in column]
+        following = [1]
+        for degree in range(1, m + 1):
+            before = column[degree] - column[degree - 1]
+            following.append(before - (g - 1) * following[degree - 1])
+        column = following
     return table
 
 
