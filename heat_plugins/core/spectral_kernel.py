@@ -21,7 +21,8 @@ is ever enumerated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import comb
+from collections.abc import Sequence
+from math import comb, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,19 +35,26 @@ __all__ = ["GraphMatern", "InversePolynomials", "Phi", "SpectralKernel", "krawtc
 
 Indices = NDArray[np.int64]
 LARGEST_TABLE = 200_000
+LARGEST_LOG_SIZE = 690.0  # of a graph whose number of vertices is a floating-point number
 TRIED_TIMES = np.logspace(-3.0, 5.0, 50)
 
 
-def krawtchouk(m: int, g: int) -> Array:
+def krawtchouk(m: int, g: int, relative: bool = False) -> Array:
     """Return (m + 1, m + 1) K_l(h) / g^m, row l, column h, in exact whole numbers first.
 
     K_l(h) is the coefficient of z^l in (1 - z)^h (1 + (g - 1) z)^(m - h), so from one h to the
     next K_l(h + 1) = K_l(h) - K_{l-1}(h) - (g - 1) K_{l-1}(h + 1).
+
+    Args:
+        m: The number of parameters.
+        g: Their number of choices.
+        relative: Whether to divide by K_l(0) instead, of which none is larger.
     """
     column = [comb(m, degree) * (g - 1) ** degree for degree in range(m + 1)]
+    divisors = column if relative else [g**m] * (m + 1)
     table = np.empty((m + 1, m + 1))
     for h in range(m + 1):
-        table[:, h] = [number / g**m for number in column]
+        table[:, h] = [k / divisor for k, divisor in zip(column, divisors, strict=True)]
         following = [1]
         for degree in range(1, m + 1):
             before = column[degree] - column[degree - 1]
@@ -69,6 +77,11 @@ class Phi(ABC):
     @abstractmethod
     def __call__(self, theta: Array, eigenvalues: Array) -> tuple[Array, list[Array]]:
         """Return Phi at eigenvalues and its derivatives in theta."""
+
+    def logarithm(self, theta: Array, eigenvalues: Array) -> tuple[Array, list[Array]]:
+        """Return log Phi and its derivatives; to be overridden where Phi underflows."""
+        value, slopes = self(theta, eigenvalues)
+        return np.log(value), [slope / value for slope in slopes]
 
 
 class GraphMatern(Phi):
@@ -98,6 +111,13 @@ class GraphMatern(Phi):
         by_nu = nu * value * (ratio / (1.0 + ratio) - logarithm)
         return value, [by_kappa, by_nu]
 
+    def logarithm(self, theta: Array, eigenvalues: Array) -> tuple[Array, list[Array]]:
+        """Return log Phi and its derivatives in log kappa and log nu."""
+        nu = np.exp(theta[1])
+        ratio = eigenvalues * np.exp(2.0 * theta[0]) / (2.0 * nu)
+        share, logarithm = ratio / (1.0 + ratio), np.log1p(ratio)
+        return -nu * logarithm, [-2.0 * nu * share, nu * (share - logarithm)]
+
 
 class InversePolynomials(Phi):
     """sum_p 1 / (1 + b_p lambda^p), p = 0, 1, 2 (sum-of-inverse polynomials, Wan et al., 2023).
@@ -121,6 +141,12 @@ class InversePolynomials(Phi):
         return np.sum(terms, axis=0), slopes
 
 
+def _sums(values: Sequence[Array]) -> Array:
+    """Return the sums of one value of each list, one axis a list."""
+    grids = np.meshgrid(*values, indexing="ij")
+    return np.asarray(np.sum(grids, axis=0), dtype=np.float64)
+
+
 class SpectralKernel(Covariance):
     """The Phi-kernel of the Hamming graph of some unordered choices, k(x, x) = 1."""
 
@@ -138,18 +164,16 @@ class SpectralKernel(Covariance):
             )
         self._n_parameters = len(columns)
         self._parts = [Columns(space, group) for group in self._groups]
-        self._transforms = [
-            krawtchouk(len(group), int(size))
-            for group, size in zip(self._groups, self._sizes, strict=True)
-        ]
-        grids = np.meshgrid(
-            *[
-                size * np.arange(n, dtype=float)
-                for size, n in zip(self._sizes, shape, strict=True)
-            ],
-            indexing="ij",
-        )
-        self._eigenvalues = np.sum(grids, axis=0)
+        groups = [(len(group), int(g)) for group, g in zip(self._groups, self._sizes, strict=True)]
+        # In a larger graph the shares of most eigenvalues are no floating-point numbers.
+        is_huge = sum(m * np.log(g) for m, g in groups) > LARGEST_LOG_SIZE
+        self._transforms = [krawtchouk(m, g, relative=is_huge) for m, g in groups]
+        self._eigenvalues = _sums([g * np.arange(m + 1, dtype=np.float64) for m, g in groups])
+        self._log_multiplicities = None
+        if is_huge:
+            # math.log takes whole numbers of any length.
+            logs = [[log(comb(m, j) * (g - 1) ** j) for j in range(m + 1)] for m, g in groups]
+            self._log_multiplicities = _sums([np.array(some) for some in logs])
         self._strides = [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
         self.bounds = np.full((len(phi.centre), 2), phi.bounds)
 
@@ -169,7 +193,13 @@ class SpectralKernel(Covariance):
 
     def _table(self, theta: Array) -> tuple[Array, list[Array]]:
         """Return correlations by flattened distances, and their derivatives in theta."""
-        phi, slopes = self._phi(theta, self._eigenvalues)
+        if self._log_multiplicities is None:
+            phi, slopes = self._phi(theta, self._eigenvalues)
+        else:
+            log_phi, log_slopes = self._phi.logarithm(theta, self._eigenvalues)
+            log_phi = log_phi + self._log_multiplicities
+            phi = np.exp(log_phi - log_phi.max())
+            slopes = [phi * slope for slope in log_slopes]
         table = self._transform(phi)
         correlations = table / table[0]
         by_theta = []

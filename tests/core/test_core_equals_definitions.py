@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from heat_plugins.core.build import N_ANCHORS, Builder
+from heat_plugins.core.build import Builder
+from heat_plugins.core.builtin_kernels import N_ANCHORS
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.string_kernel import DECAYS, LONGEST
 from heat_plugins.graphs import adjacency, is_complete, laplacian

@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
+from heat_plugins.core import spectral_kernel
 from heat_plugins.core.spectral_kernel import (
     GraphMatern,
     InversePolynomials,
@@ -126,6 +127,28 @@ def test_large_spaces_lose_no_digits(phi):
         matrix = kernel.matrix(kernel.start(total), kernel.prepare(points))
         assert np.all(np.isfinite(matrix)) and np.all(np.abs(matrix) <= 1.0 + 1e-12)
         assert np.linalg.eigvalsh(matrix)[0] > -1e-12
+
+
+def test_graphs_with_more_vertices_than_there_are_floating_point_numbers(monkeypatch):
+    """20^440: neither their number nor its inverse is one. The heat kernel knows the answer."""
+    kernel = kernel_of((20,) * 440, GraphMatern)
+    for kappa2 in (0.05, 0.3, 1.2):
+        theta = np.array([0.5 * np.log(kappa2), 25.0])  # so smooth that it is the heat kernel
+        rho = -np.expm1(-10.0 * kappa2) / (1.0 + 19.0 * np.exp(-10.0 * kappa2))
+        table, slopes = kernel._table(theta)
+        np.testing.assert_allclose(table, rho ** np.arange(441), rtol=1e-5, atol=1e-12)
+        assert np.all(np.isfinite(slopes))
+    # In a small graph both ways are the same.
+    for phi, _, thetas in PHIS.values():
+        plain = kernel_of((2, 3, 2, 4), phi)
+        monkeypatch.setattr(spectral_kernel, "LARGEST_LOG_SIZE", 0.0)
+        relative = kernel_of((2, 3, 2, 4), phi)
+        monkeypatch.undo()
+        assert relative._log_multiplicities is not None
+        for theta in thetas:
+            found, expected = (its._table(np.array(theta)) for its in (relative, plain))
+            np.testing.assert_allclose(found[0], expected[0], rtol=0.0, atol=1e-13)
+            np.testing.assert_allclose(found[1], expected[1], rtol=0.0, atol=1e-12)
 
 
 def test_too_many_kinds_of_sizes_are_refused():
