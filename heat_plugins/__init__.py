@@ -7,10 +7,11 @@ A map of the package:
     structures  what a user knows about the objective: symmetries, effects that add up
     model       the kernel of the surrogate and all that is said about it
                 (graphs: which choices are next to each other; kernel_registry: kernels by name)
-    kernels     the kernels of the paper as formulas and as GPyTorch kernels
+    kernels     formulas and helpers of the kernels of the paper
     core        from a history of evaluations to the next point; knows no host
     optuna      ``HeatSampler``, the door for Optuna
     ax          ``heat_generation_strategy``, the door for Ax
+    torch       ``CombinatorialKernel``, every kernel of the core for GPyTorch
     botorch     ``HeatGP``, the surrogate alone, for loops of one's own
     benchmarks  the comparison problems and what is measured on them
 

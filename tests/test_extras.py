@@ -177,7 +177,8 @@ def test_a_base_install_has_all_names_but_those_of_extras(command: str) -> None:
         ("import heat_plugins.ax", "MissingExtra", "ax"),
         ("heat_plugins.HeatGP", "AttributeError", "ax"),
         ("from heat_plugins.kernels import HeatKernel", "MissingExtra", "torch"),
-        ("import heat_plugins.kernels as k; k.AdditiveKernel", "AttributeError", "torch"),
+        ("import heat_plugins.kernels as k; k.HeatKernel", "AttributeError", "torch"),
+        ("from heat_plugins.torch import CombinatorialKernel", "MissingExtra", "torch"),
         (
             "from heat_plugins.benchmarks.__main__ import main\nmain(['bench', '--only=speed'])",
             "error",

@@ -59,6 +59,15 @@ def test_a_toy_kernel_is_learnt(toy):
     assert pullback(by_kernel) @ direction == pytest.approx(np.sum(rise) / 2e-6, rel=1e-5)
 
 
+def test_a_toy_kernel_works_in_gpytorch(toy):
+    torch = pytest.importorskip("torch")
+    from heat_plugins.torch import CombinatorialKernel
+
+    kernel = CombinatorialKernel([3, 3, 4], toy)
+    kernel(torch.tensor([[0.0, 1.0, 2.0], [0.0, 2.0, 3.0]])).to_dense().sum().backward()
+    assert kernel.raw_theta.grad[0] < 0.0  # a larger rate makes points less alike
+
+
 def test_a_toy_kernel_keeps_to_its_entry(toy):
     with pytest.raises(ValueError, match="kernel 'toy' takes no structure"):
         Model(toy, structure=Additive())

@@ -13,7 +13,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from heat_plugins.core.covariance import STARTING_TOTALS
 from heat_plugins.core.spectral_kernel import GraphMatern, SpectralKernel
-from heat_plugins.model import KERNELS
+from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.structures import (
     Additive,
@@ -379,7 +379,7 @@ def laplace(r):
 
 PAIR = ["x0", "x1"]
 CONTRACTS = {
-    **{name: {"kernel": name} for name in KERNELS},
+    **{name: {"kernel": name} for name in built_in_kernels()},
     "function": {"kernel": laplace},
     "isotropic": {"ard": False},
     "path": {"kernel": "combo", "graphs": {"x0": "path"}},
