@@ -578,7 +578,9 @@ class HeatSampler(BaseSampler):
             else:
                 value = line.decode(float(line.spread(rng.random(1))[0]))
             params = {**trial.params, name: value}
-            if self._is_feasible is not None and not seems_feasible(self._is_feasible, params):
+            # The model may have chosen what the objective has yet to ask for.
+            expected = {**self._asked.get(trial._trial_id, {}), **params}
+            if self._is_feasible is not None and not seems_feasible(self._is_feasible, expected):
                 continue
             if not is_repeat(trials, trial, params, self._asked):
                 break

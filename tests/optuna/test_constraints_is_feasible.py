@@ -6,7 +6,12 @@ from typing import Any
 
 import optuna
 import pytest
-from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
@@ -352,3 +357,25 @@ def test_what_trials_from_elsewhere_lack_is_subject_to_the_rule(seed: int) -> No
     own = study.trials[9:]
     assert any(trial.params["x"] == 0 for trial in own)
     assert all(is_feasible(trial.params) for trial in own)
+
+
+def test_what_the_objective_has_to_show_first_is_subject_to_the_rule() -> None:
+    """A value is drawn for it when the rest of the point has been chosen."""
+
+    def objective(trial: optuna.Trial) -> float:
+        return float(sum(trial.suggest_categorical(name, tuple(range(6))) for name in "xyz"))
+
+    def is_feasible(params: Params) -> bool:
+        return sum(params[name] for name in "xyz") % 3 == 1
+
+    def sampler() -> HeatSampler:
+        return HeatSampler(seed=0, n_startup_trials=3, is_feasible=is_feasible)
+
+    study = optuna.create_study(sampler=sampler())
+    study.optimize(objective, n_trials=4)
+    number = FloatDistribution(0.0, 1.0)
+    study.add_trial(optuna.create_trial(params={"y": 0.5}, distributions={"y": number}, value=1.0))
+    for _ in range(8):
+        study.sampler = sampler()
+        study.optimize(objective, n_trials=1)
+    assert all(is_feasible(trial.params) for trial in study.trials[5:])
