@@ -97,6 +97,7 @@ def _wrong_values(case: OptunaCase, result: Run) -> list[str]:
             f"rule: trial {event.number} was given {event.params}, which is_feasible refuses"
             for event in result.events
             if event.is_free and event.is_suggested and _is_refused(rule, event.params)
+            if _could_be_kept(case, rule, event)
         ]
     return wrong
 
@@ -106,6 +107,24 @@ def _is_refused(rule: Callable[[dict[str, Any]], bool], params: dict[str, Any]) 
         return not rule(params)
     except KeyError:  # the trial ended before it had asked for everything
         return False
+
+
+def _could_be_kept(case: OptunaCase, rule: Callable[[dict[str, Any]], bool], event: Event) -> bool:
+    """Whether some value of what was not chosen with the rest would have kept a rule.
+
+    Parameters that trials from elsewhere lack seem not to exist at some points, and those that
+    they have in another form are left to the objective: the last of them may have no way out.
+    """
+    left = [
+        parameter
+        for parameter in case.space.parameters
+        if parameter.name in event.params and parameter.name not in event.chosen
+        if isinstance(parameter.first, CategoricalDistribution)
+    ]
+    return not left or any(
+        not _is_refused(rule, event.params | {left[-1].name: choice})
+        for choice in left[-1].first.choices  # type: ignore[attr-defined]
+    )
 
 
 def _refused_values(case: OptunaCase, result: Run) -> list[str]:

@@ -43,12 +43,14 @@ class Event:
         params: Its values, as the objective got them.
         is_free: Whether all values were the sampler's to choose.
         is_suggested: Whether they were chosen together, and not one by one.
+        chosen: The names of those that were.
     """
 
     number: int
     params: dict[str, Any] = field(default_factory=dict)
     is_free: bool = False
     is_suggested: bool = False
+    chosen: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -115,9 +117,13 @@ class _Player:
         for trial in trials:
             name = trial.state.name
             self.result.states[name] = self.result.states.get(name, 0) + 1
-        asked = {t.number for t in trials if "heat_plugins:asked" in t.system_attrs}
+        key = "heat_plugins:asked"
+        claims = {t.number: t.system_attrs[key] for t in trials if key in t.system_attrs}
         for event in self.result.events:
-            event.is_suggested = event.number in asked
+            claim = claims.get(event.number)
+            event.is_suggested = event.number in claims
+            point = claim.get("point") if isinstance(claim, dict) else None
+            event.chosen = frozenset(point if isinstance(point, dict) else ())
 
     def objective(self, trial: optuna.Trial) -> Any:
         stored = self.study._storage.get_trial(trial._trial_id)
