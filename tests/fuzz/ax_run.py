@@ -17,6 +17,7 @@ from draw import Draw
 from pandas import DataFrame
 from watch import Report, watched
 
+import heat_plugins
 from heat_plugins.ax import heat_generation_strategy
 
 __all__ = ["ArmEvent", "AxRun", "run_ax"]
@@ -68,9 +69,19 @@ def run_ax(case: AxCase) -> AxRun:
             _AxPlayer(case, Path(folder), result).play()
         except SearchSpaceExhausted:
             result.is_over = True
-        except Exception:
-            result.error = traceback.format_exc()
+        except Exception as error:
+            # Ax itself does not get along with arms that lack a parameter which a constraint
+            # is about: none can be attached, nor any trial be asked for while one is running.
+            if "not present in param_dict" not in str(error) or _is_ours(error):
+                result.error = traceback.format_exc()
     return result
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an exception came through our own code."""
+    package = str(Path(heat_plugins.__file__).parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(frame.filename.startswith(package) for frame in frames)
 
 
 class _AxPlayer:
@@ -190,5 +201,5 @@ class _AxPlayer:
             return
         except Exception as error:
             # Ax says so where there are no data, or no arm is known to be feasible.
-            if "/heat_plugins/" in "".join(traceback.format_tb(error.__traceback__)):
+            if _is_ours(error):
                 raise
