@@ -19,7 +19,7 @@ their trials into mappings ``{name: value}``; everything after that happens on p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,9 +30,20 @@ from heat_plugins.choices import Categorical, ListedValues, Ordinal
 from heat_plugins.lazy import cached_property
 from heat_plugins.numeric import Float, Integer
 
-__all__ = ["Array", "Categorical", "Float", "Integer", "Ordinal", "Parameter", "Space"]
+__all__ = [
+    "Allowed",
+    "Array",
+    "Categorical",
+    "Float",
+    "Integer",
+    "Ordinal",
+    "Parameter",
+    "Space",
+    "apply_changes",
+]
 
 Array = NDArray[np.float64]
+Allowed = Callable[[Array], NDArray[np.bool_]]  # which of points (n, d) may be proposed
 Parameter = Categorical | Ordinal | Integer | Float
 
 
@@ -129,3 +140,10 @@ class Space:
         for i, parameter in enumerate(self.parameters):
             points[:, i] = parameter.spread(points[:, i])
         return points
+
+
+def apply_changes(point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
+    """Return copies (N, d) of a point, each with one coordinate replaced."""
+    changed = np.repeat(point[None], len(columns), axis=0)
+    changed[np.arange(len(columns)), columns] = coordinates
+    return changed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,10 @@ from scipy import special
 
 from heat_plugins.choices import ListedValues
 from heat_plugins.core.limits import LinearLimits
-from heat_plugins.space import Array, Parameter, Space
+from heat_plugins.space import Allowed, Array, Parameter, Space
 
 __all__ = ["Limits", "limits_of"]
 
-Allowed = Callable[[Array], NDArray[np.bool_]]
 
 # How far equal sums may be apart: a tenth of what Ax itself tolerates.
 EQUAL = 1e-9

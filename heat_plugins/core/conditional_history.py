@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.learn_conditions import learn_conditions
-from heat_plugins.core.seen import Allowed
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Allowed, Array, Space
 
 __all__ = ["begin_otherwise", "conditions_from", "points_up_to"]
 

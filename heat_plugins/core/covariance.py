@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.domain import apply_changes
-from heat_plugins.space import Array
+from heat_plugins.space import Array, apply_changes
 
 __all__ = ["STARTING_TOTALS", "Covariance", "Cross", "Prior", "Pullback", "normal_prior"]
 

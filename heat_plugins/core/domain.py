@@ -30,7 +30,7 @@ from heat_plugins.core.limits import LimitedBox, LinearLimits
 from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array, Float, Integer, Space
 
-__all__ = ["Domain", "Region", "apply_changes", "differing"]
+__all__ = ["Domain", "Region", "differing"]
 
 # Half a unit in the last place decides nothing: how far outside its box a number may be.
 SLACK = 1e-9
@@ -349,10 +349,3 @@ def differing(points: Array, centre: Array) -> NDArray[np.bool_]:
     """Return where coordinates differ, inactive ones never."""
     differs: NDArray[np.bool_] = (points != centre) & ~np.isnan(points) & ~np.isnan(centre)
     return differs
-
-
-def apply_changes(point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
-    """Return copies (N, d) of a point, each with one coordinate replaced."""
-    changed = np.repeat(point[None], len(columns), axis=0)
-    changed[np.arange(len(columns)), columns] = coordinates
-    return changed

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from heat_plugins.core.domain import Domain, apply_changes
+from heat_plugins.core.domain import Domain
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.sweep import Sweep
-from heat_plugins.space import Array
+from heat_plugins.space import Array, apply_changes
 
 __all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
 

@@ -8,13 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.symmetry import Symmetry
-from heat_plugins.space import Array
+from heat_plugins.space import Allowed, Array, apply_changes
 
-__all__ = ["Allowed", "PointSet", "both"]
+__all__ = ["PointSet", "both"]
 
-Allowed = Callable[[Array], NDArray[np.bool_]]
 Indices = NDArray[np.int64]
 Integers = NDArray[np.uint64]
 

@@ -30,11 +30,11 @@ from heat_plugins.core.limits import LinearLimits
 from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.outputs import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.core.pareto import non_dominated
-from heat_plugins.core.seen import Allowed, PointSet, both
+from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Allowed, Array, Space
 
 __all__ = [
     "FitMemo",

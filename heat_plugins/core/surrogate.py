@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize
 
 from heat_plugins.core.covariance import STARTING_TOTALS, Covariance, normal_prior
-from heat_plugins.core.domain import apply_changes
-from heat_plugins.space import Array
+from heat_plugins.space import Array, apply_changes
 
 __all__ = [
     "Fit",

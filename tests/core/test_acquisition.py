@@ -13,9 +13,8 @@ from heat_plugins.core.acquisition import (
     log_h,
 )
 from heat_plugins.core.distance_kernel import DistanceKernel
-from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.surrogate import Surrogate, fit
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=100)
 

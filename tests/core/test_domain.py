@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain, Region, apply_changes, differing
+from heat_plugins.core.domain import Domain, Region, differing
 from heat_plugins.core.learn_conditions import learn_conditions
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=80)
 

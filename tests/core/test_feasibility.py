@@ -6,10 +6,9 @@ from scipy import stats
 
 from heat_plugins.core.acquisition import LogExpectedImprovement
 from heat_plugins.core.distance_kernel import DistanceKernel
-from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.feasibility import LogFeasibility, Sum
 from heat_plugins.core.surrogate import Surrogate, fit
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 SPACE = Space(
     (

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from heat_plugins.core.build import Builder
 from heat_plugins.core.combined import _CombinedCross
 from heat_plugins.core.covariance import STARTING_TOTALS, Cross
-from heat_plugins.core.domain import Domain, apply_changes
+from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.surrogate import Hyperparameters, Surrogate, fit
 from heat_plugins.core.values import standardise
 from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.model import Model
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.structures import (
     Additive,
     Anchors,

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from heat_plugins.core import seen
-from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.symmetry import Block, Symmetry
-from heat_plugins.space import Float, Integer, Space
+from heat_plugins.space import Float, Integer, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=100)
 

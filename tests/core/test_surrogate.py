@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.distance_kernel import SMALLEST_TOTAL, DistanceKernel
-from heat_plugins.core.domain import apply_changes
 from heat_plugins.core.surrogate import (
     DETERMINISTIC_NOISE,
     Hyperparameters,
@@ -18,7 +17,7 @@ from heat_plugins.core.surrogate import (
     fit,
 )
 from heat_plugins.kernels.formulas import mixed_kernel
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=30)
 
