@@ -28,7 +28,7 @@ from heat_plugins.conditions import Conditions
 from heat_plugins.core.feasible_point import feasible_point
 from heat_plugins.core.limits import LimitedBox, LinearLimits
 from heat_plugins.lazy import cached_property
-from heat_plugins.space import Array, Float, Integer, Space
+from heat_plugins.space import Array, Float, Integer, Space, apply_changes
 
 __all__ = ["Domain", "Region", "differing"]
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.core.genetic import BatchFunction
+from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.space import Array
 

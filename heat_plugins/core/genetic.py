@@ -11,37 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.sweep import Sweep
 from heat_plugins.space import Array, apply_changes
 
-__all__ = ["BatchFunction", "SearchBudget", "maximise", "unseen_point"]
+__all__ = ["SearchBudget", "maximise", "unseen_point"]
 
 Columns = NDArray[np.int64]
 
 MOST_CANDIDATES = 100  # that a search returns
 MANY_POINTS = 20_000  # to look for a new one among, where most are permutations of old ones
 SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
-
-
-class BatchFunction(Protocol):
-    """What is maximised: values of many points, and a gradient at one."""
-
-    def __call__(self, points: Array) -> Array:
-        """Return values (n,) at points (n, d)."""
-
-    def of_changes(self, point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
-        """Return values (N,) at a point (d,) after each of N single changes."""
-
-    def value_and_gradient(self, point: Array, columns: NDArray[np.int64]) -> tuple[float, Array]:
-        """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.acquisition import LogExpectedImprovement
 from heat_plugins.core.feasibility import LogFeasibility, Sum
-from heat_plugins.core.genetic import BatchFunction
 from heat_plugins.core.history import History
 from heat_plugins.core.hypervolume import LogHypervolumeImprovement
 from heat_plugins.core.merit import merits, violations

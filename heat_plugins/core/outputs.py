@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.build import Builder
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
@@ -98,7 +98,7 @@ class Outputs:
     objectives: list[Output]
     constraints: list[Output]
     pending: Array
-    log_success: Callable[[Array], Array] | None = None
+    log_success: BatchFunction | None = None
     leaves_out_constraints: bool = False
 
     def expect_failure(self, points: Array) -> bool:

@@ -16,13 +16,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from heat_plugins.batch_function import BatchFunction
 from heat_plugins.conditions import Conditions
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
 from heat_plugins.core.conditional_history import begin_otherwise, conditions_from
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.failures import log_success
-from heat_plugins.core.genetic import BatchFunction, SearchBudget, maximise, unseen_point
+from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
 from heat_plugins.core.learn import Chosen, FitMemo
