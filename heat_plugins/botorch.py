@@ -41,7 +41,6 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
-from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.learn import CANDIDATES, PREFERRED, FitMemo, fitted
@@ -55,6 +54,7 @@ from heat_plugins.core.surrogate import (
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
+from heat_plugins.space.conditions import Conditions
 from heat_plugins.structures import Combination
 from heat_plugins.torch.fitted_kernel import FittedKernel
 from heat_plugins.torch.functions import to_numpy

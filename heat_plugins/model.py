@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from heat_plugins.graphs import GRAPH_NAMES, adjacency, plain_graph
 from heat_plugins.kernel_registry import (
     KernelEntry,
     KernelFunction,
@@ -16,6 +15,7 @@ from heat_plugins.kernel_registry import (
     name_of,
     register_kernel,
 )
+from heat_plugins.space.graphs import GRAPH_NAMES, adjacency, plain_graph
 from heat_plugins.structures import (
     Additive,
     Anchors,

@@ -19,9 +19,9 @@ from ax.exceptions.core import UserInputError
 from ax.generators.types import TConfig
 
 from heat_plugins.ax.search_space import parents_of, space_of
-from heat_plugins.choices import ListedValues
-from heat_plugins.conditions import conditions_of
 from heat_plugins.space import Array
+from heat_plugins.space.categorical import ListedValues
+from heat_plugins.space.conditions import conditions_of
 
 if TYPE_CHECKING:
     from ax.adapter.base import Adapter

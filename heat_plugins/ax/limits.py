@@ -14,9 +14,9 @@ from ax.exceptions.core import UserInputError
 from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.choices import ListedValues
 from heat_plugins.core.limits import LinearLimits
 from heat_plugins.space import Allowed, Array, Parameter, Space
+from heat_plugins.space.categorical import ListedValues
 
 __all__ = ["Limits", "limits_of"]
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.choices import ListedValues, Ordinal
-from heat_plugins.conditions import Conditions
 from heat_plugins.core.centred import Reference
 from heat_plugins.core.choice_unit import ChoiceDistance, ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.core.combined import Combined
@@ -34,14 +32,16 @@ from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.order_terms import loses_digits
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import OfDistance, Profile
-from heat_plugins.core.symmetry import Block, Symmetry
 from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.graphs import adjacency, is_complete
 from heat_plugins.kernels.decompositions import random_tree_components
 from heat_plugins.kernels.permutation_groups import closure, orbits, sample
 from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
+from heat_plugins.space.categorical import ListedValues, Ordinal
+from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.graphs import adjacency, is_complete
+from heat_plugins.space.symmetry import Block, Symmetry
 from heat_plugins.structures import (
     Additive,
     Combination,

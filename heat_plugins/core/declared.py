@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.choices import ListedValues
 from heat_plugins.space import Array
+from heat_plugins.space.categorical import ListedValues
 
 __all__ = ["kind_of", "places_of", "positions_of"]
 

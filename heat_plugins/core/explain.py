@@ -15,7 +15,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import Chosen
@@ -24,6 +23,7 @@ from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Array, Space
+from heat_plugins.space.conditions import Conditions
 
 __all__ = ["Effects", "order_shares", "single_effects"]
 

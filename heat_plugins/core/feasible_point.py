@@ -17,8 +17,8 @@ import numpy as np
 from scipy import optimize, sparse
 
 from heat_plugins.core.limits import LinearLimits
-from heat_plugins.numeric import NumberLine
 from heat_plugins.space import Array, Space
+from heat_plugins.space.numeric import NumberLine
 
 __all__ = ["feasible_point"]
 

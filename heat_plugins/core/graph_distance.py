@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_plugins.graphs import laplacian
 from heat_plugins.space import Array
+from heat_plugins.space.graphs import laplacian
 
 __all__ = ["GraphDistance", "exchange", "exchange_slope"]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.symmetry import Symmetry
 from heat_plugins.space import Allowed, Array, apply_changes
+from heat_plugins.space.symmetry import Symmetry
 
 __all__ = ["PointSet", "both"]
 

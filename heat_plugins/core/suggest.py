@@ -17,10 +17,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.conditions import Conditions
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.build import Builder
-from heat_plugins.core.conditional_history import begin_otherwise, conditions_from
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
@@ -36,6 +34,8 @@ from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRu
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.model import Model
 from heat_plugins.space import Allowed, Array, Space
+from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
 
 __all__ = [
     "FitMemo",

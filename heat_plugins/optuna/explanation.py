@@ -11,12 +11,12 @@ from optuna.study import StudyDirection
 
 from heat_plugins.core.explain import order_shares, single_effects
 from heat_plugins.core.learn import FitMemo
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.suggest import History, Settings, canonical, objective_of
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import value_of_one
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.space import Space
+from heat_plugins.space.infer_conditions import learn_conditions
 
 __all__ = ["Explanation", "explain"]
 

@@ -18,9 +18,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.choices import ListedValues
 from heat_plugins.core.build import Builder
-from heat_plugins.core.conditional_history import conditions_from, points_up_to
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
@@ -36,6 +34,8 @@ from heat_plugins.optuna.distributions import (
 )
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.space import Array, Space
+from heat_plugins.space.categorical import ListedValues
+from heat_plugins.space.trial_conditions import conditions_from, points_up_to
 
 __all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
 

@@ -16,7 +16,7 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.graphs import Graph, adjacency, is_complete, laplacian
+from heat_plugins.space.graphs import Graph, adjacency, is_complete, laplacian
 from heat_plugins.torch.codes import checked_choices, one_hot
 from heat_plugins.torch.heat import HeatKernel
 
@@ -80,7 +80,7 @@ class GraphHeatKernel(HeatKernel):
             graphs: a name, ``"complete"``, ``"path"`` or ``"cycle"``, for all variables. If
                 ``n_choices`` is a sequence, otherwise a sequence with one graph a variable;
                 if it is one integer, otherwise one graph for all variables. A graph is
-                anything :func:`heat_plugins.graphs.adjacency` takes: a name, an adjacency
+                anything :func:`heat_plugins.space.graphs.adjacency` takes: a name, an adjacency
                 matrix or a networkx graph.
             ard_num_dims: number of variables d for one diffusion time each, None for one in all.
             batch_shape: batch shape of the diffusion times.

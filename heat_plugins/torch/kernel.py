@@ -23,12 +23,12 @@ from gpytorch.constraints import Interval
 from torch import Tensor
 from torch.nn import Parameter
 
-from heat_plugins.conditions import Conditions
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance, Cross
 from heat_plugins.kernel_registry import KernelFunction
 from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.space import Array, Categorical, Space
+from heat_plugins.space.conditions import Conditions
 from heat_plugins.torch.codes import (
     ColumnsKernel,
     check_codes,

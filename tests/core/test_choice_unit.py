@@ -6,7 +6,7 @@ import pytest
 from heat_plugins.core.choice_unit import ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.units import Units
-from heat_plugins.graphs import adjacency
+from heat_plugins.space.graphs import adjacency
 
 PLACES = np.array([0.0, 0.2, 0.9, 1.0])
 DISTANCES = {

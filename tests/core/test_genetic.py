@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from heat_plugins.core.domain import Domain, Region
 from heat_plugins.core.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.seen import PointSet
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
+from heat_plugins.space.infer_conditions import learn_conditions
 
 CHECKED = settings(deadline=None, max_examples=40)
 BUDGET = SearchBudget()

@@ -13,7 +13,7 @@ from heat_plugins.core.graph_distance import (
     exchange,
     exchange_slope,
 )
-from heat_plugins.graphs import adjacency, laplacian
+from heat_plugins.space.graphs import adjacency, laplacian
 
 CHECKED = settings(deadline=None, max_examples=60)
 WEIGHTS = [1e-3, 0.02, 0.1, 0.4, 0.8]

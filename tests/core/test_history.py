@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from heat_plugins.core.history import History, canonical
-from heat_plugins.core.symmetry import Block, Symmetry
 from heat_plugins.core.trust_region import NO_REGION
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.space.symmetry import Block, Symmetry
 
 SPACE = Space((Categorical("a", "xyz"), Categorical("b", "xyz"), Float("f", 0, 1)))
 

@@ -10,7 +10,6 @@ from heat_plugins.core.features import Columns
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.outputs import (
     ENOUGH_TRIALS,
     MOST_CONSTRAINTS,
@@ -23,6 +22,7 @@ from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import standardise
 from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.space.infer_conditions import learn_conditions
 
 SPACE = Space((Categorical("c", range(4)), Float("x", 0, 1), Categorical("d", range(3))))
 

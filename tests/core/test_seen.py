@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from heat_plugins.core import seen
 from heat_plugins.core.seen import PointSet
-from heat_plugins.core.symmetry import Block, Symmetry
 from heat_plugins.space import Float, Integer, Space, apply_changes
+from heat_plugins.space.symmetry import Block, Symmetry
 
 CHECKED = settings(deadline=None, max_examples=100)
 

@@ -7,10 +7,10 @@ import pytest
 
 from heat_plugins.core.domain import Domain, Region
 from heat_plugins.core.genetic import SearchBudget, maximise
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.core.seen import PointSet
 from heat_plugins.core.sweep import MOST_NUMBERS, Sweep
 from heat_plugins.space import Categorical, Float, Integer, Space
+from heat_plugins.space.infer_conditions import learn_conditions
 
 BUDGET = SearchBudget()
 EXHAUSTIVE = dataclasses.replace(BUDGET, all_changes=10**9)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.linalg import expm
 
-from heat_plugins.graphs import adjacency, laplacian
+from heat_plugins.space.graphs import adjacency, laplacian
 
 
 def vertices(sizes):

@@ -12,7 +12,7 @@ from gpytorch.constraints import Interval
 from gpytorch.priors import GammaPrior
 from scipy.linalg import expm
 
-from heat_plugins.graphs import adjacency, laplacian
+from heat_plugins.space.graphs import adjacency, laplacian
 from heat_plugins.torch import GraphHeatKernel, HeatKernel
 
 from . import shared

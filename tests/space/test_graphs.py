@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.graphs import GRAPH_NAMES, adjacency, is_complete, laplacian, plain_graph
+from heat_plugins.space.graphs import GRAPH_NAMES, adjacency, is_complete, laplacian, plain_graph
 
 
 def test_named_graphs():

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.conditions import Conditions, Leaf
-from heat_plugins.core.learn_conditions import learn_conditions as learn
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space.conditions import Conditions, Leaf
+from heat_plugins.space.infer_conditions import learn_conditions as learn
 
 # No deadline: other work on the machine is no failure.
 SOMETIMES = settings(deadline=None, max_examples=100)

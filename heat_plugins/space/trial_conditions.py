@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.conditions import Conditions
-from heat_plugins.core.learn_conditions import learn_conditions
 from heat_plugins.space import Allowed, Array, Space
+from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.infer_conditions import learn_conditions
 
 __all__ = ["begin_otherwise", "conditions_from", "points_up_to"]
 

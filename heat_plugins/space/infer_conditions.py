@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from heat_plugins.conditions import Conditions, Cut, Leaf, Split, Tree
 from heat_plugins.space import Array, Space
+from heat_plugins.space.conditions import Conditions, Cut, Leaf, Split, Tree
 
 __all__ = ["learn_conditions"]
 

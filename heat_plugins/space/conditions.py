@@ -10,7 +10,7 @@ Notation
 
 A parameter exists because others have certain values: ``gamma`` where ``kernel`` is "rbf",
 ``units_2`` where ``n_layers`` is at least 3. A decision tree says when. Trees are learnt from
-trials (core/learn_conditions.py), or made where the conditions are known.
+trials (space/infer_conditions.py), or made where the conditions are known.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.choices import ListedValues
 from heat_plugins.lazy import cached_property
 from heat_plugins.space import Array, Space
+from heat_plugins.space.categorical import ListedValues
 
 __all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree", "conditions_of"]
 

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.conditions import conditions_of
-from heat_plugins.core.conditional_history import begin_otherwise, conditions_from, points_up_to
 from heat_plugins.space import Categorical, Float, Integer, Space
+from heat_plugins.space.conditions import conditions_of
+from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from, points_up_to
 
 NAN = np.nan
 SPACE = Space(
