@@ -27,10 +27,10 @@ from heat_plugins._version import __version__
 if TYPE_CHECKING:
     from heat_plugins.ax import heat_generation_strategy
     from heat_plugins.botorch import HeatGP
-    from heat_plugins.model import register_kernel
     from heat_plugins.optuna import HeatSampler
     from heat_plugins.optuna.importance import HeatImportanceEvaluator
-    from heat_plugins.structures import (
+    from heat_plugins.spec.model import register_kernel
+    from heat_plugins.spec.structures import (
         Additive,
         Anchors,
         InteractionOrders,
@@ -53,16 +53,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Additive": "heat_plugins.structures",
-    "Anchors": "heat_plugins.structures",
+    "Additive": "heat_plugins.spec.structures",
+    "Anchors": "heat_plugins.spec.structures",
     "HeatGP": "heat_plugins.botorch",
     "HeatImportanceEvaluator": "heat_plugins.optuna.importance",
     "HeatSampler": "heat_plugins.optuna",
-    "InteractionOrders": "heat_plugins.structures",
-    "PermutationInvariant": "heat_plugins.structures",
-    "RandomDecomposition": "heat_plugins.structures",
+    "InteractionOrders": "heat_plugins.spec.structures",
+    "PermutationInvariant": "heat_plugins.spec.structures",
+    "RandomDecomposition": "heat_plugins.spec.structures",
     "heat_generation_strategy": "heat_plugins.ax",
-    "register_kernel": "heat_plugins.model",
+    "register_kernel": "heat_plugins.spec.model",
 }
 
 # What a base installation lacks.

@@ -52,10 +52,10 @@ from heat_plugins.core.surrogate import (
     Surrogate,
 )
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
-from heat_plugins.structures import Combination
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import Combination
 from heat_plugins.torch.fitted_kernel import FittedKernel
 from heat_plugins.torch.functions import to_numpy
 

@@ -37,8 +37,8 @@ from heat_plugins.core.suggest import NothingAllowed, Suggestion, suggest
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Model
 from heat_plugins.space import Array
+from heat_plugins.spec.model import Model
 
 __all__ = ["HeatAdapter", "HeatStartAdapter"]
 

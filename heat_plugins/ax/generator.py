@@ -29,8 +29,8 @@ from heat_plugins.core.importance import total_effects
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import Settings
 from heat_plugins.core.trust_region import TrustRegionRules
-from heat_plugins.model import Model
 from heat_plugins.space import Array
+from heat_plugins.spec.model import Model
 
 __all__ = ["HeatGenerator"]
 

@@ -13,8 +13,8 @@ from ax.core.parameter import Parameter as AxParameter
 from ax.core.search_space import SearchSpace
 from ax.exceptions.core import UnsupportedError, UserInputError
 
-from heat_plugins.model import Model, Scale
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Parameter, Space
+from heat_plugins.spec.model import Model, Scale
 
 __all__ = ["complete_model", "parents_of", "space_of"]
 

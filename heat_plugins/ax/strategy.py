@@ -25,8 +25,8 @@ from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.node import HeatNode
-from heat_plugins.kernel_registry import KernelFunction
-from heat_plugins.model import Mixing, Model, Scale, Structures
+from heat_plugins.spec.model import Mixing, Model, Scale, Structures
+from heat_plugins.spec.registry import KernelFunction
 
 __all__ = ["HeatGenerators", "heat_generation_strategy"]
 

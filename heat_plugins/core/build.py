@@ -14,7 +14,6 @@ from heat_plugins.core.centred import Reference
 from heat_plugins.core.choice_unit import ChoiceDistance, ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.core.combined import Combined
 from heat_plugins.core.covariance import Covariance
-from heat_plugins.core.declared import kind_of, places_of, positions_of
 from heat_plugins.core.decomposition import DecompositionKernel
 from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn, HeatTime, Tie
 from heat_plugins.core.features import (
@@ -36,13 +35,14 @@ from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.floating_point import usual_errors
 from heat_plugins.kernels.decompositions import random_tree_components
 from heat_plugins.kernels.permutation_groups import closure, orbits, sample
-from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues, Ordinal
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.graphs import adjacency, is_complete
 from heat_plugins.space.symmetry import Block, Symmetry
-from heat_plugins.structures import (
+from heat_plugins.spec.declared import kind_of, places_of, positions_of
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     Combination,
     InteractionOrders,

@@ -20,9 +20,9 @@ from heat_plugins.core.features import AnchorDistances, FeatureMap
 from heat_plugins.core.profiles import Matern52, RationalQuadratic
 from heat_plugins.core.spectral_kernel import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.core.string_kernel import StringKernel
-from heat_plugins.kernel_registry import KernelEntry
 from heat_plugins.kernels.dictionaries import diverse_dictionary
 from heat_plugins.space import Space
+from heat_plugins.spec.registry import KernelEntry
 
 __all__ = ["BUILT_IN"]
 

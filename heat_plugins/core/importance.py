@@ -25,8 +25,8 @@ from heat_plugins.core.build import Builder
 from heat_plugins.core.learn import CANDIDATES
 from heat_plugins.core.surrogate import Surrogate, fit
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Model
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
+from heat_plugins.spec.model import Model
 
 __all__ = ["fit_everywhere", "importances", "scaled", "total_effects"]
 

@@ -33,10 +33,15 @@ from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.replicates import noise_is_underreported
 from heat_plugins.core.surrogate import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.core.values import standardise, standardise_noise
-from heat_plugins.model import Model
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
-from heat_plugins.structures import Additive, Combination, InteractionOrders, RandomDecomposition
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
+    Additive,
+    Combination,
+    InteractionOrders,
+    RandomDecomposition,
+)
 
 __all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "Chosen", "FitMemo", "fitted"]
 

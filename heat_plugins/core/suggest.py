@@ -32,10 +32,10 @@ from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Model
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
+from heat_plugins.spec.model import Model
 
 __all__ = [
     "FitMemo",

@@ -23,7 +23,6 @@ from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Model
 from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
@@ -36,6 +35,7 @@ from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to
+from heat_plugins.spec.model import Model
 
 __all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
 

@@ -14,7 +14,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.core.importance import importances
 from heat_plugins.core.threads import one_blas_thread
-from heat_plugins.model import Model, Scale, Structures
 from heat_plugins.optuna.distributions import (
     encode_params,
     is_modelled,
@@ -22,6 +21,7 @@ from heat_plugins.optuna.distributions import (
     space_of,
 )
 from heat_plugins.space import Array
+from heat_plugins.spec.model import Model, Scale, Structures
 
 __all__ = ["HeatImportanceEvaluator"]
 

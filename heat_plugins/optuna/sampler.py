@@ -31,7 +31,6 @@ from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, sugg
 from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.floating_point import usual_errors
-from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, doubtful_params
 from heat_plugins.optuna.distributions import (
@@ -50,6 +49,7 @@ from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.reservations import reserve
 from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.space import Array
+from heat_plugins.spec.model import Mixing, Model, Scale, Structures
 
 __all__ = ["HeatSampler"]
 

@@ -25,10 +25,10 @@ from torch.nn import Parameter
 
 from heat_plugins.core.build import Builder
 from heat_plugins.core.covariance import Covariance, Cross
-from heat_plugins.kernel_registry import KernelFunction
-from heat_plugins.model import Mixing, Model, Scale, Structures
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.conditions import Conditions
+from heat_plugins.spec.model import Mixing, Model, Scale, Structures
+from heat_plugins.spec.registry import KernelFunction
 from heat_plugins.torch.codes import (
     ColumnsKernel,
     check_codes,
@@ -212,7 +212,7 @@ class CombinatorialKernel(CoreKernel):
             ``Covariance`` of the core, to which the arguments up to ``mixing`` do not apply. For
             pickling a function must have a name.
         ard: Like all up to ``mixing`` as in ``HeatSampler``, see
-            :class:`~heat_plugins.model.Model`: whether every parameter has a rate of its own.
+            :class:`~heat_plugins.spec.model.Model`: whether every parameter has a rate of its own.
         structure: What is known about the objective, but for ``"auto"``: data choose there.
         graphs: Graphs of choices.
         order: Choices in their order.

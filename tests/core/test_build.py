@@ -15,9 +15,9 @@ from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import Matern52
 from heat_plugins.core.spectral_kernel import SpectralKernel
 from heat_plugins.core.string_kernel import StringKernel
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

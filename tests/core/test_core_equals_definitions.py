@@ -12,10 +12,10 @@ from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.string_kernel import DECAYS, LONGEST
 from heat_plugins.kernels.dictionaries import diverse_dictionary
 from heat_plugins.kernels.formulas import rate
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.graphs import adjacency, is_complete, laplacian
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
     PermutationInvariant,

@@ -8,9 +8,9 @@ from heat_plugins.core.choice_unit import ChoiceUnit, FixedDistance
 from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.decomposition import DecompositionKernel
 from heat_plugins.core.number_unit import NumberUnit
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Ordinal, Space
-from heat_plugins.structures import PermutationInvariant, RandomDecomposition
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import PermutationInvariant, RandomDecomposition
 
 SPACE = Space(
     (

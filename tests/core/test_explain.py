@@ -10,9 +10,9 @@ from heat_plugins.core.explain import LONGEST_ORDER, order_shares, single_effect
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
 from heat_plugins.core.surrogate import Hyperparameters, Surrogate
 from heat_plugins.core.values import standardise, value_of_one
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

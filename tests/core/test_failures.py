@@ -8,8 +8,8 @@ from heat_plugins.core.failures import log_success
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import Settings, suggest
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.spec.model import Model
 
 SPACE = Space(
     (Categorical("a", "xyz"), Categorical("b", "xyz"), Categorical("c", "xyz"), Float("u", 0, 1))

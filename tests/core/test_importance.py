@@ -7,9 +7,9 @@ import pytest
 
 from heat_plugins.core import importance
 from heat_plugins.core.importance import importances, scaled, total_effects
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
     PermutationInvariant,

@@ -13,10 +13,10 @@ from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.surrogate import Hyperparameters, Surrogate, fit
 from heat_plugins.core.values import standardise
-from heat_plugins.kernel_registry import built_in_kernels
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

@@ -17,8 +17,8 @@ from heat_plugins.core.surrogate import (
     fit,
 )
 from heat_plugins.core.values import standardise, standardise_noise
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.spec.model import Model
 
 SPACE = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))
 THETA = np.array([-1.0, 0.0, 0.0, 0.0])

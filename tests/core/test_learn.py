@@ -13,9 +13,9 @@ from heat_plugins.core.learn import CANDIDATES, Chosen, FitMemo, fitted
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Hyperparameters, fit
 from heat_plugins.core.values import standardise
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
-from heat_plugins.structures import (
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
     PermutationInvariant,

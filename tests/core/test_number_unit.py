@@ -9,9 +9,9 @@ from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.features import NUMERIC_WEIGHT
 from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.orders import OrdersKernel
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
-from heat_plugins.structures import Additive, InteractionOrders, PermutationInvariant
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import Additive, InteractionOrders, PermutationInvariant
 
 SPACE = Space((Categorical("c", range(3)), Float("f", 0, 2), Integer("i", 0, 20)))
 ALONE = Space((Float("f", 0, 2),))

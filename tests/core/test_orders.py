@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from heat_plugins.core import order_terms
 from heat_plugins.core.build import N_NODES, Builder
 from heat_plugins.core.order_terms import elementary_symmetric, loses_digits, one_by_one
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Ordinal, Space
-from heat_plugins.structures import Additive, InteractionOrders, PermutationInvariant
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import Additive, InteractionOrders, PermutationInvariant
 
 CHECKED = settings(deadline=None, max_examples=60)
 SIZES = (2, 5, 3, 4)

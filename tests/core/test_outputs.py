@@ -20,9 +20,9 @@ from heat_plugins.core.replicates import has_conflicts
 from heat_plugins.core.suggest import Settings, _outputs
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import standardise
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.spec.model import Model
 
 SPACE = Space((Categorical("c", range(4)), Float("x", 0, 1), Categorical("d", range(3))))
 

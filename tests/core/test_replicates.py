@@ -9,8 +9,8 @@ from heat_plugins.core.outputs import fit_output
 from heat_plugins.core.replicates import noise_is_underreported
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.surrogate import DETERMINISTIC_NOISE
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.spec.model import Model
 
 CHOICES = Space(tuple(Categorical(f"c{i}", range(5)) for i in range(4)))
 MIXED = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))

@@ -7,9 +7,9 @@ from heat_plugins.core.build import Builder
 from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.features import Columns, FeatureMap, squared_distances
 from heat_plugins.core.wide_columns import WIDE, WideColumns
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.spec.model import Model
 
 SPACE = Space(
     (

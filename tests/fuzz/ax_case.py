@@ -14,7 +14,7 @@ from heat_plugins import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.kernel_registry import built_in_kernels, entry_of
+from heat_plugins.spec.registry import built_in_kernels, entry_of
 
 __all__ = ["AxCase", "AxStep", "random_ax_case"]
 

@@ -4,7 +4,11 @@ import pytest
 
 import heat_plugins.torch
 from heat_plugins import kernels
-from heat_plugins.structures import InteractionOrders, PermutationInvariant, RandomDecomposition
+from heat_plugins.spec.structures import (
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
 from heat_plugins.torch import CombinatorialKernel
 
 

@@ -17,9 +17,9 @@ from scipy.linalg import expm
 from heat_plugins.core.build import Builder
 from heat_plugins.core.spectral_kernel import GraphMatern, Phi, SpectralKernel
 from heat_plugins.kernels import formulas
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Space
 from heat_plugins.space.graphs import adjacency, laplacian
+from heat_plugins.spec.model import Model
 from heat_plugins.torch import GraphHeatKernel, HeatKernel
 
 from ..oracles.graphs import product_laplacian, vertices

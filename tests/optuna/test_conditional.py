@@ -16,8 +16,8 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.kernel_registry import built_in_kernels
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

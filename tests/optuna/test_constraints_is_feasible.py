@@ -16,7 +16,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.structures import PermutationInvariant
+from heat_plugins.spec.structures import PermutationInvariant
 
 Params = dict[str, Any]
 Objective = Callable[[optuna.Trial], float]

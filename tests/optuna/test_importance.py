@@ -22,7 +22,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins.optuna.importance import HeatImportanceEvaluator
-from heat_plugins.structures import PermutationInvariant
+from heat_plugins.spec.structures import PermutationInvariant
 
 SPACE: dict[str, BaseDistribution] = {
     "colour": CategoricalDistribution(("red", "green", "blue")),

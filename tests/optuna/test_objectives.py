@@ -14,8 +14,8 @@ from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.pareto import hypervolume, non_dominated
-from heat_plugins.kernel_registry import built_in_kernels
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

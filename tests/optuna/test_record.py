@@ -14,7 +14,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 
 from heat_plugins import HeatSampler
-from heat_plugins.structures import Additive, PermutationInvariant
+from heat_plugins.spec.structures import Additive, PermutationInvariant
 
 KEYS = {"region", "scale", "radius", "structure", "evidence", "acquisition", "seconds"}
 

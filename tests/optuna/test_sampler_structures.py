@@ -18,8 +18,8 @@ from optuna.trial import TrialState, create_trial
 from heat_plugins import HeatSampler
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.trust_region import NO_REGION
-from heat_plugins.kernel_registry import built_in_kernels
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

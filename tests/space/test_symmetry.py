@@ -13,10 +13,10 @@ from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import unseen_point
 from heat_plugins.core.seen import PointSet
 from heat_plugins.kernels.permutation_groups import closure
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Integer, Space, apply_changes
 from heat_plugins.space.symmetry import Block, Symmetry
-from heat_plugins.structures import PermutationInvariant
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import PermutationInvariant
 
 CHECKED = settings(deadline=None, max_examples=60)
 EVERY = np.array(list(itertools.permutations(range(4))))

@@ -8,7 +8,7 @@ from botorch.models import SingleTaskGP
 
 from heat_plugins.botorch import HeatGP
 from heat_plugins.space import Categorical, Space
-from heat_plugins.structures import Additive
+from heat_plugins.spec.structures import Additive
 from heat_plugins.torch import (
     CombinatorialKernel,
     GraphHeatKernel,

@@ -13,9 +13,9 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from heat_plugins.core.covariance import STARTING_TOTALS
 from heat_plugins.core.spectral_kernel import GraphMatern, SpectralKernel
-from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.space import Categorical, Float, Space
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
     PermutationInvariant,

@@ -18,9 +18,9 @@ from heat_plugins.benchmarks.methods.peer_hebo import HeboSolver
 from heat_plugins.benchmarks.methods.peer_smac import SmacSolver
 from heat_plugins.benchmarks.methods.peers import one_objective_without_conditions
 from heat_plugins.benchmarks.problems.tasks import Task
-from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.optuna import HeatSampler
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
     PermutationInvariant,

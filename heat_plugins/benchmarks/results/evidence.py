@@ -13,7 +13,7 @@ from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_
 from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.results import raw_lines
 from heat_plugins.benchmarks.results.statistics import Facts, Results
-from heat_plugins.kernel_registry import built_in_kernels
+from heat_plugins.spec.registry import built_in_kernels
 
 __all__ = [
     "BIOLOGY",

@@ -20,11 +20,11 @@ from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn
 from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.surrogate import NegativeLogDensity
-from heat_plugins.kernel_registry import built_in_kernels
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.graphs import adjacency
-from heat_plugins.structures import (
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-from heat_plugins.kernel_registry import (
+from heat_plugins.space.graphs import GRAPH_NAMES, adjacency, plain_graph
+from heat_plugins.spec.registry import (
     KernelEntry,
     KernelFunction,
     check_kernel,
@@ -15,8 +16,7 @@ from heat_plugins.kernel_registry import (
     name_of,
     register_kernel,
 )
-from heat_plugins.space.graphs import GRAPH_NAMES, adjacency, plain_graph
-from heat_plugins.structures import (
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     Combination,

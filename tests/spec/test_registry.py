@@ -9,10 +9,10 @@ import pytest
 from heat_plugins import HeatSampler, kernel_registry, register_kernel
 from heat_plugins.core.build import Builder
 from heat_plugins.core.function_kernel import FunctionKernel
-from heat_plugins.kernel_registry import KernelEntry, built_in_kernels
-from heat_plugins.model import Model
 from heat_plugins.space import Categorical, Float, Space
-from heat_plugins.structures import Additive
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.registry import KernelEntry, built_in_kernels
+from heat_plugins.spec.structures import Additive
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins import kernel_registry
 from heat_plugins.core.build import Builder
-from heat_plugins.kernel_registry import built_in_kernels
-from heat_plugins.model import Model, register_kernel
 from heat_plugins.space import Categorical, Space
-from heat_plugins.structures import (
+from heat_plugins.spec import registry as kernel_registry
+from heat_plugins.spec.model import Model, register_kernel
+from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

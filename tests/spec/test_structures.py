@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.structures import (
+from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,

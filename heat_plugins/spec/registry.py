@@ -96,7 +96,7 @@ def register_kernel(name: str | KernelEntry, function: KernelFunction | None = N
     Args:
         name: Its name, other than those of the kernels that are built in; or a whole
             :class:`KernelEntry`, for a kernel that is no function of the distance.
-        function: A function of the distance sqrt(h), see :class:`~heat_plugins.model.Model`.
+        function: A function of the distance sqrt(h), see :class:`~heat_plugins.spec.model.Model`.
 
     Raises:
         ValueError: If the name is taken, or if the function gives no correlations.
