@@ -51,7 +51,7 @@ from heat_plugins.core.surrogate import (
     Hyperparameters,
     Surrogate,
 )
-from heat_plugins.floating_point import usual_errors
+from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model

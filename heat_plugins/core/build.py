@@ -32,9 +32,9 @@ from heat_plugins.core.order_terms import loses_digits
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.profiles import OfDistance, Profile
 from heat_plugins.core.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
-from heat_plugins.floating_point import usual_errors
 from heat_plugins.kernels.decompositions import random_tree_components
 from heat_plugins.kernels.permutation_groups import closure, orbits, sample
+from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues, Ordinal
 from heat_plugins.space.conditions import Conditions

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from heat_plugins.core.feasible_point import feasible_point
 from heat_plugins.core.limits import LimitedBox, LinearLimits
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Float, Integer, Space, apply_changes
 from heat_plugins.space.conditions import Conditions
 

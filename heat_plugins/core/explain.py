@@ -21,7 +21,7 @@ from heat_plugins.core.learn import Chosen
 from heat_plugins.core.order_terms import elementary_symmetric
 from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Surrogate
-from heat_plugins.floating_point import usual_errors
+from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 

@@ -24,7 +24,7 @@ from scipy.stats import qmc
 from heat_plugins.core.build import Builder
 from heat_plugins.core.learn import CANDIDATES
 from heat_plugins.core.surrogate import Surrogate, fit
-from heat_plugins.floating_point import usual_errors
+from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
 from heat_plugins.spec.model import Model
 

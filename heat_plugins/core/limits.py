@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Space
 
 __all__ = ["LimitedBox", "LinearLimits"]

@@ -16,7 +16,7 @@ from math import comb
 
 import numpy as np
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array
 
 __all__ = ["Terms", "elementary_symmetric", "loses_digits", "one_by_one", "weighted_sum"]

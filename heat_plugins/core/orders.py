@@ -51,7 +51,7 @@ from heat_plugins.core.features import FeatureMap
 from heat_plugins.core.number_unit import NumberUnit
 from heat_plugins.core.order_terms import Terms, loses_digits
 from heat_plugins.core.units import Units
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array
 
 __all__ = ["OrdersKernel"]

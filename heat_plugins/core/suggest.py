@@ -26,12 +26,12 @@ from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
 from heat_plugins.core.learn import Chosen, FitMemo
 from heat_plugins.core.limits import LinearLimits
-from heat_plugins.core.memory import keep_freed_memory
 from heat_plugins.core.outputs import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
-from heat_plugins.floating_point import usual_errors
+from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.runtime.memory import keep_freed_memory
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from

@@ -22,7 +22,6 @@ from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
-from heat_plugins.floating_point import usual_errors
 from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
@@ -32,6 +31,7 @@ from heat_plugins.optuna.distributions import (
     space_of,
 )
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
+from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to

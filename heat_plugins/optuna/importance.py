@@ -13,13 +13,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.core.importance import importances
-from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.optuna.distributions import (
     encode_params,
     is_modelled,
     params_of,
     space_of,
 )
+from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model, Scale, Structures
 

@@ -24,13 +24,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.core.build import Builder
-from heat_plugins.core.forks import renew_in_children
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
-from heat_plugins.core.threads import one_blas_thread
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
-from heat_plugins.floating_point import usual_errors
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, doubtful_params
 from heat_plugins.optuna.distributions import (
@@ -48,6 +45,9 @@ from heat_plugins.optuna.history import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.reservations import reserve
 from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace, common_params
+from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.runtime.forks import renew_in_children
+from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
 

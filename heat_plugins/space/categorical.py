@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 
 __all__ = ["Categorical", "ChoiceIndex", "ListedValues", "Ordinal"]
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.floating_point import usual_errors
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.runtime.lazy import cached_property
 
 __all__ = ["Float", "Integer", "NumberLine"]
 

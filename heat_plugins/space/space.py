@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space.categorical import Categorical, ListedValues, Ordinal
 from heat_plugins.space.numeric import Float, Integer
 

@@ -14,7 +14,7 @@ import optuna
 from threadpoolctl import ThreadpoolController
 
 from heat_plugins import HeatSampler
-from heat_plugins.core.threads import one_blas_thread
+from heat_plugins.runtime.threads import one_blas_thread
 
 SECONDS = 60.0
 parent = os.getpid()

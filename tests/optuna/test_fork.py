@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heat_plugins import HeatSampler
-from heat_plugins.core import forks
+from heat_plugins.runtime import forks
 
 PROGRAM = Path(__file__).with_name("fork_while_suggesting.py")
 

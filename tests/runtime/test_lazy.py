@@ -2,7 +2,7 @@
 
 import threading
 
-from heat_plugins.lazy import cached_property
+from heat_plugins.runtime.lazy import cached_property
 
 
 class Slow:

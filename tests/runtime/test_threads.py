@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from heat_plugins.core.threads import one_blas_thread
+from heat_plugins.runtime.threads import one_blas_thread
 
 
 @pytest.fixture(autouse=True)

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from heat_plugins.core.memory import keep_freed_memory
+from heat_plugins.runtime.memory import keep_freed_memory
 
 # How many pages a process fetches while it makes and drops arrays of a megabyte, as a step does.
 PROGRAM = """
 import resource
 import numpy as np
-from heat_plugins.core.memory import keep_freed_memory
+from heat_plugins.runtime.memory import keep_freed_memory
 
 def pages():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -1,0 +1,1 @@
+"""What depends on the process rather than on the problem."""
