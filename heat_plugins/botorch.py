@@ -3,7 +3,7 @@
 Notation
     ===========  =====================================================================
     n, d         observations, parameters
-    theta        (p,) hyperparameters of the kernel (core/covariance.py)
+    theta        (p,) hyperparameters of the kernel (kernels/base.py)
     lam          noise variance as a share of the signal variance
     sigma2       signal variance, of standardised values
     ===========  =====================================================================
@@ -41,8 +41,6 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.learn import CANDIDATES, PREFERRED, FitMemo, fitted
 from heat_plugins.core.replicates import has_conflicts
 from heat_plugins.core.surrogate import (
@@ -51,6 +49,8 @@ from heat_plugins.core.surrogate import (
     Hyperparameters,
     Surrogate,
 )
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions

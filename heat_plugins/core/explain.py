@@ -15,12 +15,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import Chosen
-from heat_plugins.core.order_terms import elementary_symmetric
-from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.kernels.additive import OrdersKernel
+from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.order_terms import elementary_symmetric
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_plugins.core.build import Builder
 from heat_plugins.core.feasibility import LogFeasibility
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo, fitted
 from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.kernels.build import Builder
 
 __all__ = ["log_success"]
 

@@ -28,11 +28,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.covariance import Covariance
 from heat_plugins.core.replicates import noise_is_underreported
 from heat_plugins.core.surrogate import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.build import Builder
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import Chosen, FitMemo, fitted
 from heat_plugins.core.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.core.surrogate import Surrogate
 from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Space
 
 __all__ = ["Output", "Outputs", "fit_output", "modelled_constraints"]

@@ -18,7 +18,6 @@ import numpy as np
 
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
-from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
@@ -30,6 +29,7 @@ from heat_plugins.core.outputs import Output, Outputs, fit_output, modelled_cons
 from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
+from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
 from heat_plugins.space import Allowed, Array, Space

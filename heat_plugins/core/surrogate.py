@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize
 
-from heat_plugins.core.covariance import STARTING_TOTALS, Covariance, normal_prior
+from heat_plugins.kernels.base import STARTING_TOTALS, Covariance, normal_prior
 from heat_plugins.space import Array, apply_changes
 
 __all__ = [

@@ -18,8 +18,8 @@ import sys
 from typing import Any
 
 from heat_plugins._extras import load_name
-from heat_plugins.kernels.decompositions import random_tree_components
-from heat_plugins.kernels.dictionaries import diverse_dictionary
+from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
+from heat_plugins.kernels.baselines.random_trees import random_tree_components
 from heat_plugins.kernels.formulas import beta_from_rate, heat_kernel, mixed_kernel, rate, rho
 
 __all__ = [

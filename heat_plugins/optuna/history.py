@@ -18,10 +18,10 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.build import Builder
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
 from heat_plugins.core.seen import PointSet
+from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (

@@ -1,7 +1,7 @@
 """The kernels by name: each is one entry, and nothing else in the package knows their names.
 
 An entry says how the kernel is made and what it can be combined with. Those that are built in
-are listed in ``core/builtin_kernels.py``; a program adds its own by :func:`register_kernel`.
+are listed in ``kernels/builtin.py``; a program adds its own by :func:`register_kernel`.
 Stored settings hold names only, so that loading them never imports or calls what the data ask
 for.
 """
@@ -44,8 +44,8 @@ class KernelEntry:
         name: What ``kernel=`` is.
         summary: What the documents say of it.
         kind: See above.
-        factory: Makes it: a profile (``core/profiles.py``) from nothing; as a whole, a kernel
-            (``core/covariance.py``) from the space and the columns (c,) it is for. None for
+        factory: Makes it: a profile (``kernels/profiles.py``) from nothing; as a whole, a kernel
+            (``kernels/base.py``) from the space and the columns (c,) it is for. None for
             products, which differ in the settings below alone.
         has_ard: Whether there is a version with a rate for every parameter.
         is_for_ordered: Of a whole, whether it also takes choices with an order or a graph.
@@ -72,7 +72,7 @@ class KernelEntry:
 def built_in_kernels() -> Mapping[str, KernelEntry]:
     """Return the entries of the kernels that are built in, by name."""
     # When they are first asked for: settings are made long before any kernel is.
-    entries = import_module("heat_plugins.core.builtin_kernels").BUILT_IN
+    entries = import_module("heat_plugins.kernels.builtin").BUILT_IN
     return {entry.name: entry for entry in entries}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import Parameter
 
-from heat_plugins.core.covariance import Covariance
+from heat_plugins.kernels.base import Covariance
 from heat_plugins.space import Array, Ordinal, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.torch.kernel import CoreKernel

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from heat_plugins.core.covariance import Covariance
+from heat_plugins.kernels.base import Covariance
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array
 from heat_plugins.torch.blocks import Block, blocks, distinct

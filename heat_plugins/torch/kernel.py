@@ -3,7 +3,7 @@ r"""The kernels of the core as GPyTorch kernels: one formula each, with gradient
 Notation
     ===========  =====================================================================
     m, l         points on either side of a covariance matrix
-    theta        (*batch_shape, p) hyperparameters of the kernel (core/covariance.py)
+    theta        (*batch_shape, p) hyperparameters of the kernel (kernels/base.py)
     ===========  =====================================================================
 
 The gradient in theta is that of the core, exact but for kernels that are functions of one's
@@ -23,8 +23,8 @@ from gpytorch.constraints import Interval
 from torch import Tensor
 from torch.nn import Parameter
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.covariance import Covariance, Cross
+from heat_plugins.kernels.base import Covariance, Cross
+from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
@@ -45,7 +45,7 @@ __all__ = ["CombinatorialKernel", "CoreKernel"]
 class CoreKernel(ColumnsKernel):
     r"""A kernel of the core as a GPyTorch kernel; its subclasses say what theta is.
 
-    k(x, x') of :class:`~heat_plugins.core.covariance.Covariance`, without a signal variance
+    k(x, x') of :class:`~heat_plugins.kernels.base.Covariance`, without a signal variance
     (that is ``ScaleKernel``). Codes are rounded and clipped to those that exist, and parameters
     that do not exist at a point count as missing, whatever number stands there.
 

@@ -10,7 +10,7 @@ from gpytorch.priors import Prior
 from torch import Tensor
 from torch.distributions import Distribution
 
-from heat_plugins.core.covariance import STARTING_TOTALS, Covariance
+from heat_plugins.kernels.base import STARTING_TOTALS, Covariance
 from heat_plugins.space import Array
 from heat_plugins.torch.functions import MinusLogPrior, applied
 

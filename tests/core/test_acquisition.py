@@ -12,8 +12,8 @@ from heat_plugins.core.acquisition import (
     log_expected_improvement,
     log_h,
 )
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=100)

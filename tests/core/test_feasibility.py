@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from heat_plugins.core.acquisition import LogExpectedImprovement
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.feasibility import LogFeasibility, Sum
 from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 SPACE = Space(

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy import special
 
 from heat_plugins.core.acquisition import LogExpectedImprovement, log_expected_improvement
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.hypervolume import (
     LogHypervolumeImprovement,
     log_expected_hypervolume_improvement,
 )
 from heat_plugins.core.pareto import free_boxes, hypervolume, non_dominated, reference_point
 from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=100)

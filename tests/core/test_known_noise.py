@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import FitMemo, fitted
 from heat_plugins.core.outputs import fit_output
 from heat_plugins.core.suggest import History, Settings, suggest
@@ -17,6 +15,8 @@ from heat_plugins.core.surrogate import (
     fit,
 )
 from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from heat_plugins.core import learn
-from heat_plugins.core.build import Builder
-from heat_plugins.core.distance_kernel import DistanceKernel
 from heat_plugins.core.learn import CANDIDATES, Chosen, FitMemo, fitted
-from heat_plugins.core.orders import OrdersKernel
 from heat_plugins.core.surrogate import Hyperparameters, fit
 from heat_plugins.core.values import standardise
+from heat_plugins.kernels.additive import OrdersKernel
+from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heat_plugins.core.features import Columns
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History
 from heat_plugins.core.learn import FitMemo
@@ -20,6 +19,7 @@ from heat_plugins.core.replicates import has_conflicts
 from heat_plugins.core.suggest import Settings, _outputs
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.core.values import standardise
+from heat_plugins.kernels.features import Columns
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.spec.model import Model

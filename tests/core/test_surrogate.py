@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.covariance import Covariance
-from heat_plugins.core.distance_kernel import SMALLEST_TOTAL, DistanceKernel
 from heat_plugins.core.surrogate import (
     DETERMINISTIC_NOISE,
     Hyperparameters,
@@ -16,6 +14,8 @@ from heat_plugins.core.surrogate import (
     Surrogate,
     fit,
 )
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.distance import SMALLEST_TOTAL, DistanceKernel
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 

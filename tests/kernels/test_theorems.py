@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from heat_plugins.core.build import Builder
-from heat_plugins.core.spectral_kernel import GraphMatern, Phi, SpectralKernel
 from heat_plugins.kernels import formulas
+from heat_plugins.kernels.baselines.spectral import GraphMatern, Phi, SpectralKernel
+from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Space
 from heat_plugins.space.graphs import adjacency, laplacian
 from heat_plugins.spec.model import Model

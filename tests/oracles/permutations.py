@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from heat_plugins.kernels.permutation_groups import closure
+from heat_plugins.kernels.permutations import closure
 
 from .hamming import distances
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.build import Builder
+from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Space
 from heat_plugins.spec import registry as kernel_registry
 from heat_plugins.spec.model import Model, register_kernel

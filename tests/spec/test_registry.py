@@ -7,8 +7,8 @@ import optuna
 import pytest
 
 from heat_plugins import HeatSampler, kernel_registry, register_kernel
-from heat_plugins.core.build import Builder
-from heat_plugins.core.function_kernel import FunctionKernel
+from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.function import FunctionKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.registry import KernelEntry, built_in_kernels

@@ -11,8 +11,8 @@ from gpytorch.kernels import ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
-from heat_plugins.core.covariance import STARTING_TOTALS
-from heat_plugins.core.spectral_kernel import GraphMatern, SpectralKernel
+from heat_plugins.kernels.base import STARTING_TOTALS
+from heat_plugins.kernels.baselines.spectral import GraphMatern, SpectralKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (

@@ -15,11 +15,11 @@ from optuna.trial import create_trial
 from heat_plugins.benchmarks.problems.problem import Codes, Problem
 from heat_plugins.benchmarks.problems.published import pest_control
 from heat_plugins.benchmarks.run.studies import continue_study, distributions_of, new_study
-from heat_plugins.core.covariance import Covariance
-from heat_plugins.core.distance_kernel import DistanceKernel, GraphColumn
-from heat_plugins.core.features import FeatureMap
-from heat_plugins.core.graph_distance import GraphDistance
 from heat_plugins.core.surrogate import NegativeLogDensity
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.distance import DistanceKernel, GraphColumn
+from heat_plugins.kernels.features import FeatureMap
+from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.optuna import HeatSampler
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.graphs import adjacency

@@ -1,0 +1,1 @@
+"""Kernels of other methods, for comparison."""

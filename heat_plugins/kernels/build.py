@@ -1,0 +1,546 @@
+"""From the names and words of a user to the kernel of the surrogate.
+
+space, model -> columns by kind -> units -> kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.kernels.additive import OrdersKernel
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
+from heat_plugins.kernels.baselines.random_trees import random_tree_components
+from heat_plugins.kernels.centred import Reference
+from heat_plugins.kernels.choice_unit import (
+    ChoiceDistance,
+    ChoiceUnit,
+    FixedDistance,
+    WithRemainder,
+)
+from heat_plugins.kernels.composite import Combined
+from heat_plugins.kernels.distance import DistanceKernel, GraphColumn, HeatTime, Tie
+from heat_plugins.kernels.features import (
+    AnchorDistances,
+    Columns,
+    Counts,
+    FeatureMap,
+    Frequencies,
+    Part,
+    SortedBlock,
+)
+from heat_plugins.kernels.graph_distance import GraphDistance
+from heat_plugins.kernels.group_average import AllPermutations, GivenPermutations, MatchKernel
+from heat_plugins.kernels.number_unit import NumberUnit
+from heat_plugins.kernels.order_terms import loses_digits
+from heat_plugins.kernels.permutations import closure, orbits, sample
+from heat_plugins.kernels.profiles import OfDistance, Profile
+from heat_plugins.kernels.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
+from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.space import Array, Space
+from heat_plugins.space.categorical import ListedValues, Ordinal
+from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.graphs import adjacency, is_complete
+from heat_plugins.space.symmetry import Block, Symmetry
+from heat_plugins.spec.declared import kind_of, places_of, positions_of
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import (
+    Additive,
+    Combination,
+    InteractionOrders,
+    PermutationInvariant,
+    RandomDecomposition,
+)
+
+__all__ = ["Builder", "LARGEST_GROUP"]
+
+Indices = NDArray[np.int64]
+
+LARGEST_GROUP = 20_000  # permutations that are listed, to tell points apart
+N_NODES = 16  # of the quadrature over a number
+# Pairs of observations times features that a step of a fit works on: 300 points with 500
+# features, as many as the widest problem has whose results are published.
+MOST_FIT_PRODUCTS = 300**2 * 500
+N_BLOCK_SAMPLES = 64  # points that stand for all values of a group of parameters
+
+
+class Builder:
+    """Makes kernels for one space and model; the same ones every time.
+
+    Args:
+        space: The parameters.
+        model: What the user chose and knows. Names that are not in the space do not matter
+            here: the doors know whether they will come.
+        conditions: When parameters exist, if not always. Optional ones have a heat kernel of
+            their own, times whatever the kernel of the others is; graphs, quantities and
+            groups that name them have no effect.
+    """
+
+    @usual_errors
+    def __init__(self, space: Space, model: Model, conditions: Conditions | None = None) -> None:
+        """Sort the columns by kind, and check that what is said about them can be."""
+        self.space = space
+        self.model = model
+        self._entry = model.entry
+        nowhere = np.zeros(len(space), dtype=bool)
+        self.optional = nowhere if conditions is None else conditions.is_optional
+        self._branching = nowhere if conditions is None else conditions.is_branching
+        self._every = np.flatnonzero(~self.optional)
+        self._graphs: dict[int, GraphDistance] = {}
+        self._known_graphs: dict[tuple[int, bytes], GraphDistance] = {}
+        self._quantities: dict[int, Array] = {}
+        self._feature_maps: dict[bytes, FeatureMap] = {}
+        for column, parameter in enumerate(space.parameters):
+            if isinstance(parameter, ListedValues):
+                if not self.optional[column]:
+                    self._sort_choice(column, parameter)
+            elif parameter.name in (*model.graphs, *model.order, *model.scales):
+                raise ValueError(
+                    f"parameter {parameter.name!r} must have listed choices to have a graph, "
+                    f"an order or quantities, got {parameter!r}"
+                )
+        self._groups = [
+            (invariance, self._columns_of(group))
+            for invariance in model.invariances
+            for group in invariance.groups
+            if all(self._is_always_there(name) for name in group)
+        ]
+        for invariance, columns in self._groups:
+            self._check_group(invariance, columns)
+        self._check_anchors()
+        grouped = [column for _, columns in self._groups for column in columns]
+        every = np.arange(len(space))
+        self._single = every[~np.isin(every, grouped)]
+        # Once: to list the elements of a group can take a while.
+        self._symmetry = self._find_symmetry()
+
+    def is_for(self, space: Space, model: Model, conditions: Conditions | None) -> bool:
+        """Whether a builder made from these would make the same kernels."""
+        if self.space != space or self.model != model:
+            return False
+        if conditions is None:
+            return not self.optional.any()
+        return np.array_equal(self.optional, conditions.is_optional) and np.array_equal(
+            self._branching, conditions.is_branching
+        )
+
+    def fit_points(self, limit: int) -> int:
+        """Return to how many observations hyperparameters are fitted at the most.
+
+        Fewer than the limit where the space is so wide that a fit would take too long.
+        """
+        n_features = np.where(self.space.is_discrete, self.space.n_levels, 1.0)
+        n_features[n_features == 2.0] = 1.0
+        n_features[self._is_wide(np.arange(len(self.space)))] = COST_OF_COMPARISON
+        return min(limit, int(np.sqrt(MOST_FIT_PRODUCTS / n_features.sum())))
+
+    def _is_always_there(self, name: str) -> bool:
+        return name in self.space.column and not self.optional[self.space.column[name]]
+
+    def _columns_of(self, names: Sequence[str]) -> Indices:
+        return np.array([self.space.column[name] for name in names], dtype=np.int64)
+
+    # ------------------------------------------------------------------ kinds of columns
+
+    def _sort_choice(self, column: int, parameter: ListedValues) -> None:
+        """Note the graph or the places of a parameter with listed values."""
+        model, name, g = self.model, parameter.name, len(parameter.choices)
+        if name in model.scales:
+            self._quantities[column] = places_of(parameter, model.scales[name])
+            return
+        if name in model.order:
+            positions = positions_of(parameter, model.order[name])
+            matrix = np.zeros((g, g))
+            matrix[positions[1:], positions[:-1]] = matrix[positions[:-1], positions[1:]] = 1.0
+        elif name in model.graphs:
+            matrix = adjacency(model.graphs[name], g, name, parameter.choices)
+        elif isinstance(parameter, Ordinal):
+            matrix = adjacency("path", g, name)
+        else:
+            return
+        # Complete graphs have a closed form; so has one edge, which is a complete graph.
+        if g > 1 and not is_complete(matrix):
+            # One object for all that are equal: their tables are then found together.
+            key = (g, matrix.tobytes())
+            if key not in self._known_graphs:
+                self._known_graphs[key] = GraphDistance(matrix)
+            self._graphs[column] = self._known_graphs[key]
+
+    @property
+    def _has_remainders(self) -> bool:
+        """Whether choices on a graph may also differ in ways that the graph does not say.
+
+        COMBO's kernel is the graph's heat kernel alone. It is as smooth as an RBF kernel, and
+        a search that trusts it misses the one choice that is better than its neighbours.
+        """
+        return self._entry.has_remainder
+
+    def _is_unordered(self, columns: Indices) -> NDArray[np.bool_]:
+        special = np.isin(columns, [*self._graphs, *self._quantities])
+        unordered: NDArray[np.bool_] = self.space.is_discrete[columns] & ~special
+        return unordered
+
+    def _check_group(self, invariance: PermutationInvariant, columns: Indices) -> None:
+        parameters = [self.space.parameters[column] for column in columns]
+        if invariance.permutations is None:
+            exchanged = [tuple(range(len(columns)))]
+        else:
+            exchanged = list(orbits(invariance.permutations))
+        for orbit in exchanged:
+            first = parameters[orbit[0]]
+            for other in (parameters[i] for i in orbit[1:]):
+                if kind_of(other) != kind_of(first):
+                    raise ValueError(
+                        f"interchangeable parameters must have the same choices or range: "
+                        f"{first.name!r} has {kind_of(first)}, {other.name!r} has {kind_of(other)}"
+                    )
+        names = [self.space.names[column] for column in columns]
+        special = [name for name in names if name in (*self.model.graphs, *self.model.order)]
+        if special:
+            raise ValueError(
+                f"interchangeable parameters must have neither graphs nor orders, {special} have"
+            )
+        if invariance.method != "sort" and not np.all(self._is_unordered(columns)):
+            raise ValueError(
+                f"method {invariance.method!r} needs unordered choices, which not all of "
+                f"{names} have; use the method 'sort'"
+            )
+
+    def _check_anchors(self) -> None:
+        for name, value in (item for point in self.model.anchors for item in point.items()):
+            if name not in self.space.column:
+                continue
+            column = self.space.column[name]
+            parameter = self.space.parameters[column]
+            if not self.space.is_discrete[column]:
+                raise ValueError(
+                    f"points of Anchors must name parameters with listed choices, {name!r} is "
+                    f"{parameter!r}"
+                )
+            try:
+                parameter.encode(value)
+            except ValueError as error:
+                raise ValueError(f"points of Anchors must hold possible values: {error}") from None
+
+    # ----------------------------------------------------------------------- symmetry
+
+    def symmetry(self) -> Symmetry | None:
+        """Return what makes points the same; None where every point is itself alone."""
+        return self._symmetry
+
+    def _find_symmetry(self) -> Symmetry | None:
+        blocks = []
+        for invariance, columns in self._groups:
+            if invariance.permutations is None:
+                blocks.append(Block(columns))
+                continue
+            try:
+                elements = closure(invariance.permutations, LARGEST_GROUP)
+            except ValueError:
+                continue  # too many to compare all of them: the kernel alone knows the group
+            blocks.append(Block(columns, elements, int(self.space.n_levels[columns].max())))
+        return Symmetry(blocks) if blocks else None
+
+    # ------------------------------------------------------------------------- kernels
+
+    def kernel(
+        self, combination: Combination | None = None, n_observations: int = 0
+    ) -> Covariance:
+        """Return the kernel.
+
+        Args:
+            combination: How its units combine: by a product if None.
+            n_observations: Random decompositions have other components for every number.
+        """
+        if combination is None and self._is_product:
+            return self._product(np.arange(len(self.space)))
+        optional = np.flatnonzero(self.optional)
+        if not len(self._every):
+            return self._heat(optional)
+        kernel = self._kernel(combination, n_observations)
+        return Combined([kernel, self._heat(optional)], "product") if len(optional) else kernel
+
+    @property
+    def _is_product(self) -> bool:
+        """Whether the kernel is a product in which any further parameter is a factor."""
+        model = self.model
+        return model.is_product and model.has_ard and model.mixing == "product"
+
+    def _kernel(self, combination: Combination | None, n_observations: int) -> Covariance:
+        if self._entry.kind == "whole":
+            factory = self._entry.factory
+            assert factory is not None
+            columns = self._discrete() if self._entry.is_for_ordered else self._unordered()
+            return self._with_rest(lambda c: factory(self.space, c), columns)
+        if isinstance(combination, RandomDecomposition):
+            tree = combination
+            return self._mixed(lambda c: self._decomposition(c, tree, n_observations))
+        if isinstance(combination, Additive):
+            combination = InteractionOrders(1, remainder=combination.remainder)
+        if isinstance(combination, InteractionOrders):
+            orders = combination
+            return self._mixed(lambda c: self._orders(c, orders))
+        return self._mixed(self._product)
+
+    def _discrete(self) -> Indices:
+        return self._every[self.space.is_discrete[self._every]]
+
+    def _unordered(self) -> Indices:
+        return self._every[self._is_unordered(self._every)]
+
+    def _with_rest(self, kernel: Callable[[Indices], Covariance], columns: Indices) -> Covariance:
+        """Return a kernel of some columns, times or plus the default kernel of the others."""
+        rest = np.setdiff1d(self._every, columns)
+        if not len(columns):
+            return self._heat(rest)
+        if not len(rest):
+            return kernel(columns)
+        return Combined([kernel(columns), self._heat(rest)], self.model.mixing)
+
+    def _mixed(self, kernel: Callable[[Indices], Covariance]) -> Covariance:
+        """Return the kernel of all columns, or of choices and numbers apart."""
+        every = self._every
+        numeric = every[~self.space.is_discrete[every]]
+        # A profile is a function of the Hamming distance, so numbers stay outside.
+        apart = self.model.mixing != "product" or self._profile() is not None
+        if not apart or not len(numeric):
+            return kernel(every)
+        return self._with_rest(kernel, self._discrete())
+
+    def _profile(self) -> Profile | None:
+        entry = self._entry
+        if entry.function is not None:
+            return OfDistance(entry.function)
+        if entry.kind != "profile" or entry.factory is None:
+            return None
+        profile: Profile = entry.factory()
+        return profile
+
+    def _product(self, columns: Indices) -> Covariance:
+        return self._factors(columns, self._profile(), self.model.has_ard)
+
+    def _heat(self, columns: Indices) -> Covariance:
+        """Return the heat kernel of some columns, whatever the kernel of the others is."""
+        return self._factors(columns, None, has_ard=True)
+
+    def _factors(self, columns: Indices, profile: Profile | None, has_ard: bool) -> Covariance:
+        """Return the product of all factors; one distance, as far as there is one."""
+        parts: list[Part] = []
+        factors: list[Covariance] = []
+        single = np.intersect1d(columns, self._single)
+        graphs = [column for column in single if column in self._graphs]
+        plain = single if self._has_remainders else np.setdiff1d(single, graphs)
+        is_wide = self._is_wide(plain)
+        wide = WideColumns(self._columns(plain[is_wide])) if is_wide.any() else None
+        if not is_wide.all():
+            parts.append(self._columns(plain[~is_wide]))
+        for invariance, block in self._groups:
+            if np.isin(block, columns).all():
+                if invariance.method == "sum":
+                    factors.append(self._match_kernel(invariance, block))
+                else:
+                    parts.append(self._part(invariance, block))
+        anchors = self._anchors(columns)
+        if anchors is not None:
+            parts.append(AnchorDistances(anchors))
+        graph_columns = [self._graph_column(column) for column in graphs]
+        if parts or graph_columns or wide is not None:
+            # Graphs have heat kernels of their own, whatever the profile is.
+            if profile is not None and graph_columns:
+                factors.append(DistanceKernel(FeatureMap([]), graph_columns))
+                graph_columns = []
+            # The same for the models of all objectives and constraints, which share its work.
+            key = columns.tobytes()
+            feature_map = self._feature_maps.setdefault(key, FeatureMap(parts))
+            tie = None if has_ard else self._tie(feature_map, plain[~is_wide], wide, graph_columns)
+            if parts or graph_columns or wide is not None:
+                factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))
+        return factors[0] if len(factors) == 1 else Combined(factors, "product")
+
+    def _columns(self, columns: Indices) -> Columns:
+        mine = {c: places for c, places in self._quantities.items() if c in columns}
+        graphs = np.array([*self._graphs], dtype=np.int64)
+        return Columns(
+            self.space,
+            columns,
+            mine,
+            graphs if self._has_remainders else None,
+            np.flatnonzero(self._branching),
+        )
+
+    def _graph_column(self, column: int) -> GraphColumn:
+        return GraphColumn(int(column), self._graphs[column], self.space.names[column])
+
+    def _is_wide(self, columns: Indices) -> NDArray[np.bool_]:
+        """Return which columns have too many choices for features."""
+        is_one_hot = self._is_unordered(columns)
+        if self._has_remainders:
+            is_one_hot |= np.isin(columns, [*self._graphs])
+        wide: NDArray[np.bool_] = is_one_hot & (self.space.n_levels[columns] > WIDE)
+        return wide
+
+    def _tie(
+        self,
+        feature_map: FeatureMap,
+        plain: Indices,
+        wide: WideColumns | None,
+        graphs: Sequence[GraphColumn],
+    ) -> Tie:
+        """Return how isotropic kernels tie their weights."""
+        scales = [feature_map.log_scales, np.zeros(0) if wide is None else wide.log_scales]
+        log_scales = np.concatenate([*scales, np.zeros(len(graphs))])
+        if not self._entry.has_diffusion_time:
+            return Tie(log_scales)
+        sizes = [np.zeros(len(log_scale)) for log_scale in scales]
+        sizes[0][: len(plain)] = self._n_unordered(plain)
+        if wide is not None:
+            sizes[1] = self._n_unordered(wide.columns)
+        return HeatTime(
+            log_scales, np.concatenate([*sizes, [g.distance.n_choices for g in graphs]])
+        )
+
+    def _n_unordered(self, columns: Indices) -> Array:
+        """Return the numbers of choices of columns, 0 where they are not unordered."""
+        return np.where(self._is_unordered(columns), self.space.n_levels[columns], 0.0)
+
+    # --------------------------------------------------------------------------- units
+
+    def _part(self, invariance: PermutationInvariant, block: Indices) -> Part:
+        """Return the features of interchangeable columns."""
+        name = "/".join(self.space.names[column] for column in block[:2]) + "/..."
+        if invariance.method == "sort":
+            return SortedBlock(block, self._columns(block), name)
+        n_choices = int(max(self.space.n_levels[block]))
+        if invariance.method == "padded-sort":
+            return Counts(block, n_choices, name)
+        found = [block]
+        if invariance.permutations is not None:
+            found = [block[list(orbit)] for orbit in orbits(invariance.permutations)]
+        return Frequencies(found, n_choices, name)
+
+    def _match_kernel(self, invariance: PermutationInvariant, block: Indices) -> MatchKernel:
+        n_choices = int(max(self.space.n_levels[block]))
+        if invariance.permutations is None:
+            return MatchKernel(block, AllPermutations(len(block), n_choices))
+        try:
+            elements = closure(invariance.permutations, invariance.n_samples)
+            matches = GivenPermutations(elements, None, n_choices)
+        except ValueError:  # too large for an exact average
+            n = max(2, round(np.sqrt(invariance.n_samples)))
+            drawn = sample(invariance.permutations, n, np.random.default_rng(0))
+            matches = GivenPermutations(drawn, drawn, n_choices)
+        return MatchKernel(block, matches)
+
+    def _anchors(self, columns: Indices) -> Array | None:
+        """Return anchors (M, d) as codes of some columns, NaN where a column does not count."""
+        rows = []
+        for point in self.model.anchors:
+            row = np.full(len(self.space), np.nan)
+            for name, value in point.items():
+                column = self.space.column.get(name, -1)
+                if column in columns:
+                    row[column] = self.space.parameters[column].encode(value)
+            if not np.all(np.isnan(row)):
+                rows.append(row)
+        return np.array(rows) if rows else None
+
+    def _group_units(self, columns: Indices) -> list[tuple[Covariance, Indices]]:
+        """Return groups of interchangeable columns, and anchors, as units."""
+        units: list[tuple[Covariance, Indices]] = []
+        for invariance, block in self._groups:
+            if np.isin(block, columns).all():
+                if invariance.method == "sum":
+                    units.append((self._match_kernel(invariance, block), block))
+                else:
+                    feature_map = FeatureMap([self._part(invariance, block)])
+                    units.append((DistanceKernel(feature_map), block))
+        anchors = self._anchors(columns)
+        if anchors is not None:
+            counted = np.flatnonzero(~np.all(np.isnan(anchors), axis=0))
+            units.append((DistanceKernel(FeatureMap([AnchorDistances(anchors)])), counted))
+        return units
+
+    def _single_unit(self, column: int) -> Covariance:
+        """Return one column as a kernel of its own."""
+        name = self.space.names[column]
+        if self.space.is_discrete[column]:
+            distance: ChoiceDistance
+            if column in self._graphs:
+                distance = self._graphs[column]
+                if self._has_remainders:
+                    distance = WithRemainder(distance)
+            elif column in self._quantities:
+                distance = FixedDistance.of_places(self._quantities[column])
+            else:
+                distance = FixedDistance.unordered(int(self.space.n_levels[column]))
+            return ChoiceUnit(column, distance, name)
+        return NumberUnit(column)
+
+    def _units(self, columns: Indices) -> list[Covariance]:
+        single = [self._single_unit(int(c)) for c in np.intersect1d(columns, self._single)]
+        return [*single, *[unit for unit, _ in self._group_units(columns)]]
+
+    def _decomposition(
+        self, columns: Indices, tree: RandomDecomposition, n_observations: int
+    ) -> Covariance:
+        units = self._units(columns)
+        n_edges = None if tree.n_edges is None else min(tree.n_edges, len(units) - 1)
+        rng = np.random.default_rng([tree.seed, n_observations])
+        return DecompositionKernel(units, random_tree_components(len(units), rng, n_edges))
+
+    def _orders(self, columns: Indices, orders: InteractionOrders) -> Covariance:
+        single = np.intersect1d(columns, self._single)
+        groups = self._group_units(columns)
+        unordered = self._is_unordered(single)
+        if loses_digits(len(single) + len(groups), orders.max_order):
+            unordered[:] = False  # as units, which are added one by one
+        choices = single[unordered]
+        # Numbers first, as the kernel wants them.
+        rest = single[~unordered]
+        rest = rest[np.argsort(self.space.is_discrete[rest], kind="stable")]
+        others = [(self._single_unit(int(c)), np.array([c])) for c in rest]
+        units = [*others, *groups]
+        return OrdersKernel(
+            FeatureMap([Columns(self.space, choices)]),
+            self.space.n_levels[choices],
+            [unit for unit, _ in units],
+            [self._reference(block) for _, block in units],
+            orders.max_order,
+            orders.orthogonal,
+            orders.remainder,
+        )
+
+    @property
+    def is_plain_product(self) -> bool:
+        """Whether the kernel, if a product, has one factor for each parameter."""
+        return not self._groups and not self.model.anchors and self._profile() is None
+
+    def own_variance(self, column: int, kernel: Covariance, theta: Array) -> float:
+        """Return the mean of k~(x, x), a parameter's part of a product (orders.py).
+
+        Where all other parameters agree, the product is this parameter's factor alone.
+        """
+        reference = self._reference(np.array([column]))
+        factor = kernel.given(theta, reference.points)(reference.points)
+        means = factor @ reference.shares
+        mean = float(reference.shares @ means)
+        return float(1.0 / mean - reference.shares @ means**2 / mean**2)
+
+    def _reference(self, columns: Indices) -> Reference:
+        """Return points that stand for all values of some columns."""
+        if len(columns) > 1:
+            points = self.space.sample(N_BLOCK_SAMPLES, np.random.default_rng(0))
+            return Reference(points, np.full(len(points), 1.0 / len(points)))
+        column = int(columns[0])
+        if self.space.is_discrete[column]:
+            places = np.arange(self.space.n_levels[column])
+            shares = np.full(len(places), 1.0 / len(places))
+        else:
+            nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+            places, shares = 0.5 * (nodes + 1.0), 0.5 * weights
+        points = np.zeros((len(places), len(self.space)))
+        points[:, column] = places
+        return Reference(points, shares)

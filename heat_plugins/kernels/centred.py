@@ -1,0 +1,144 @@
+"""Units without what lower orders explain: their means over all values are taken out.
+
+Notation
+    ===========  =====================================================================
+    k            (n, m) kernel of a unit
+    m            (n,) mean covariance of points with the reference points
+    M            the mean of that over the reference points
+    k~           k / M - m m' / M^2, the centred unit
+    ===========  =====================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.kernels.base import Covariance
+from heat_plugins.space import Array
+
+__all__ = ["Centred", "CentredMatrix", "Reference", "mean_variance"]
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Points that stand for "all values alike" of one unit: (r, d) and shares (r,)."""
+
+    points: Array
+    shares: Array
+
+
+def mean_variance(
+    unit: Covariance, part: Array, prepared: Any, shares: Array, centre: bool
+) -> tuple[float, Array]:
+    """Return the mean of k~(x, x) over the reference points of a unit, and its gradient.
+
+    Args:
+        unit: The unit.
+        part: Its hyperparameters.
+        prepared: Its reference points, prepared.
+        shares: (r,) what each of them counts for.
+        centre: Whether the mean is taken out.
+    """
+    kernel, pullback = unit.matrix_and_pullback(part, prepared)  # (r, r)
+    own = float(shares @ np.diagonal(kernel))
+    if not centre:
+        return own, pullback(np.diag(shares))
+    m = kernel @ shares
+    mean = float(shares @ m)
+    square = float(shares @ m**2)
+    by_mean = -own / mean**2 + 2.0 * square / mean**3
+    by_kernel = np.diag(shares) / mean + by_mean * np.outer(shares, shares)
+    # Half above and half below the diagonal: pullbacks take symmetric arguments.
+    by_m = np.outer(shares * m, shares) / mean**2
+    return own / mean - square / mean**2, pullback(by_kernel - by_m - by_m.T)
+
+
+class CentredMatrix:
+    """The kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
+
+    The unit's own matrix covers the observations and, after them, the reference points.
+    """
+
+    def __init__(
+        self, unit: Covariance, part: Array, prepared: Any, n: int, shares: Array, centre: bool
+    ) -> None:
+        full, self._pullback = unit.matrix_and_pullback(part, prepared)
+        self._n, self._shares, self._centre = n, shares, centre
+        self._full_shape = full.shape
+        if not centre:
+            self.matrix = full[:n, :n]
+            return
+        self._m = full[:n, n:] @ shares  # (n,)
+        self._mean = float(shares @ full[n:, n:] @ shares)
+        self._own = full[:n, :n]
+        relative = self._m / self._mean
+        self.matrix = self._own / self._mean
+        self.matrix -= np.outer(relative, relative)
+
+    def pullback(self, by_matrix: Array) -> Array:
+        """Return the derivative in the unit's hyperparameters; the argument is symmetric."""
+        n, shares = self._n, self._shares
+        by_full = np.zeros(self._full_shape)
+        if not self._centre:
+            by_full[:n, :n] = by_matrix
+            return self._pullback(by_full)
+        mean, m = self._mean, self._m
+        np.divide(by_matrix, mean, out=by_full[:n, :n])
+        by_m = by_matrix @ m
+        by_mean = (
+            -float(np.einsum("ij,ij->", by_matrix, self._own)) / mean**2
+            + 2.0 * float(m @ by_m) / mean**3
+        )
+        by_m *= -2.0 / mean**2
+        # Half above and half below the diagonal: pullbacks take symmetric arguments.
+        by_full[:n, n:] = 0.5 * np.outer(by_m, shares)
+        by_full[n:, :n] = by_full[:n, n:].T
+        by_full[n:, n:] = by_mean * np.outer(shares, shares)
+        return self._pullback(by_full)
+
+
+class Centred:
+    """One unit without what lower orders explain, hyperparameters given.
+
+    With m the mean covariance of a point with the reference points and M the mean of that,
+    k~ = k / M - m m' / M^2. A unit that is not to be centred has m = 0 and M = 1.
+    """
+
+    def __init__(self, unit: Covariance, part: Array, reference: Reference, centre: bool) -> None:
+        self._centre = centre
+        self._shares = reference.shares
+        self._at_reference = unit.given(part, reference.points)
+        self.mean = 1.0
+        if centre:
+            self.mean = float(reference.shares @ self.means(reference.points))
+
+    def means(self, points: Array) -> Array:
+        """Return m (k,) of points (k, d)."""
+        if not self._centre:
+            return np.zeros(len(points))
+        means: Array = self._at_reference(points) @ self._shares
+        return means
+
+    def mean_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
+        """Return m of a point (d,) and its slopes (c,) in some columns."""
+        if not self._centre:
+            return 0.0, np.zeros(len(columns))
+        covariances, slopes = self._at_reference.slopes(point, columns)
+        return float(covariances @ self._shares), slopes.T @ self._shares
+
+    def own(self, own: Array, means: Array) -> Array:
+        """Return k~(x, x) from k(x, x) and m, arrays (k,) both."""
+        centred: Array = own / self.mean - means**2 / self.mean**2
+        return centred
+
+    def cross(self, covariances: Array, means: Array, observed_means: Array) -> Array:
+        """Return k~ (k, n) from k (k, n), m (k,) and m' (n,)."""
+        if not self._centre:
+            return covariances
+        return covariances / self.mean - np.outer(means, observed_means) / self.mean**2

@@ -1,0 +1,156 @@
+"""Kernels made of kernels: product, sum, and CoCaBO's mixture of both.
+
+Notation
+    ===========  =====================================================================
+    K_c          kernel matrix of child c
+    theta        hyperparameters of all children one after the other, then the mixture's
+    share        of the product in the mixture, in (0, 1)
+    ===========  =====================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.space import Array
+
+__all__ = ["Combined", "split"]
+
+LOGIT_SHARE_BOUNDS = (-6.0, 6.0)
+LOGIT_SHARE_SPREAD = 2.0
+
+
+def split(theta: Array, children: Sequence[Covariance]) -> list[Array]:
+    """Return the hyperparameters of each child."""
+    ends = np.cumsum([child.n_hyperparameters for child in children])
+    return np.split(theta[: ends[-1]], ends[:-1])
+
+
+class Combined(Covariance):
+    """Children that look at the same points, multiplied, added, or both.
+
+    ``product``: prod_c K_c. ``sum``: mean of the K_c. ``mixture`` (Ru et al., 2020):
+    share * product + (1 - share) * sum, the share a hyperparameter.
+    """
+
+    def __init__(
+        self, children: Sequence[Covariance], how: Literal["product", "sum", "mixture"]
+    ) -> None:
+        """Put the hyperparameters of the children one after the other."""
+        self.children = tuple(children)
+        self.how = how
+        bounds = [child.bounds for child in children]
+        if how == "mixture":
+            bounds.append(np.array([LOGIT_SHARE_BOUNDS]))
+        self.bounds = np.concatenate(bounds)
+
+    def _share(self, theta: Array) -> float:
+        """Return how much the product counts."""
+        if self.how == "mixture":
+            return float(1.0 / (1.0 + np.exp(-theta[-1])))
+        return 1.0 if self.how == "product" else 0.0
+
+    def start(self, total: float) -> Array:
+        """Return the starts of the children, the total divided among them."""
+        starts = [child.start(total / len(self.children)) for child in self.children]
+        return np.concatenate([*starts, np.zeros(int(self.how == "mixture"))])
+
+    def prior(self, theta: Array) -> Prior:
+        """Return the priors of the children together."""
+        priors = [
+            child.prior(part)
+            for child, part in zip(self.children, split(theta, self.children), strict=True)
+        ]
+        if self.how == "mixture":
+            priors.append(normal_prior(theta[-1:], 0.0, LOGIT_SHARE_SPREAD))
+        return sum(value for value, _ in priors), np.concatenate([g for _, g in priors])
+
+    def prepare(self, points: Array) -> list[Any]:
+        """Return what the children prepare."""
+        return [child.prepare(points) for child in self.children]
+
+    def matrix(self, theta: Array, prepared: list[Any]) -> Array:
+        """Return the kernel matrix (n, n)."""
+        parts = split(theta, self.children)
+        kernels = [
+            child.matrix(part, its)
+            for child, part, its in zip(self.children, parts, prepared, strict=True)
+        ]
+        return _combine(kernels, self._share(theta))
+
+    def matrix_and_pullback(self, theta: Array, prepared: list[Any]) -> tuple[Array, Pullback]:
+        """Return the kernel matrix (n, n) and its pullback."""
+        parts = split(theta, self.children)
+        pairs = [
+            child.matrix_and_pullback(part, its)
+            for child, part, its in zip(self.children, parts, prepared, strict=True)
+        ]
+        kernels, pullbacks = zip(*pairs, strict=True)
+        share = self._share(theta)
+
+        def pullback(by_kernel: Array) -> Array:
+            gradients = []
+            for i, child_pullback in enumerate(pullbacks):
+                others = [kernel for j, kernel in enumerate(kernels) if j != i]
+                slope = np.full(by_kernel.shape, (1.0 - share) / len(kernels))
+                if share > 0.0:
+                    slope += share * _product(others, by_kernel.shape)
+                gradients.append(child_pullback(by_kernel * slope))
+            if self.how == "mixture":
+                difference = _combine(kernels, 1.0) - _combine(kernels, 0.0)
+                by_share = float(np.vdot(by_kernel, difference))
+                gradients.append(np.array([by_share * share * (1.0 - share)]))
+            return np.concatenate(gradients)
+
+        return _combine(kernels, share), pullback
+
+    def given(self, theta: Array, points: Array) -> Cross:
+        """Return covariances with observations (n, d)."""
+        parts = split(theta, self.children)
+        crosses = [
+            child.given(part, points) for child, part in zip(self.children, parts, strict=True)
+        ]
+        return _CombinedCross(crosses, self._share(theta))
+
+
+def _product(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    product = np.ones(shape)
+    for kernel in kernels:
+        product *= kernel
+    return product
+
+
+def _combine(kernels: Sequence[Array], share: float) -> Array:
+    """Return share * product + (1 - share) * mean."""
+    if share == 1.0:
+        return _product(kernels, kernels[0].shape)
+    mean: Array = sum(kernels[1:], start=kernels[0]) / len(kernels)
+    if share == 0.0:
+        return mean
+    return share * _product(kernels, kernels[0].shape) + (1.0 - share) * mean
+
+
+class _CombinedCross(Cross):
+    """Covariances of all children, combined."""
+
+    def __init__(self, crosses: Sequence[Cross], share: float) -> None:
+        self._crosses = crosses
+        self._share = share
+        self.has_unit_diagonal = all(cross.has_unit_diagonal for cross in crosses)
+
+    def __call__(self, points: Array) -> Array:
+        """Return covariances (m, n) of points (m, d) with the observations."""
+        return _combine([cross(points) for cross in self._crosses], self._share)
+
+    def diagonal(self, points: Array) -> Array:
+        """Return covariances (m,) of points (m, d) with themselves."""
+        return _combine([cross.diagonal(points) for cross in self._crosses], self._share)
+
+    def of_changes(self, point: Array, columns: Any, coordinates: Array) -> Array:
+        """Return covariances (N, n) after single changes."""
+        changed = [cross.of_changes(point, columns, coordinates) for cross in self._crosses]
+        return _combine(changed, self._share)

@@ -1,0 +1,415 @@
+"""Kernels that are a function of one weighted distance: the default, and most others.
+
+Notation
+    ===========  =====================================================================
+    F            (n, s) features of the observations (features.py)
+    w            (W,) weights: of the features first, then of wide columns and of graphs
+    D            (n, m) distances: weighted features, comparisons and tables of graphs
+    level        what the logarithms of the weights have in common
+    ===========  =====================================================================
+
+Prior: log w_i ~ N(level, spread^2) with the level itself free. A smooth problem has a low
+level (two random points are still correlated), a rugged one a high level (only near
+neighbours are); the marginal likelihood tells them apart, so nobody has to choose. The
+spread says how much more one parameter may matter than another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.features import Columns, FeatureMap, squared_distances, squared_norms
+from heat_plugins.kernels.graph_distance import GraphDistance, exchange, exchange_slope
+from heat_plugins.kernels.profiles import Exponential, Profile
+from heat_plugins.kernels.wide_columns import WideColumns
+from heat_plugins.space import Array, Space
+
+__all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
+
+LOG_WEIGHT_SPREAD = 1.0
+LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
+LEVEL_BOUNDS = (-12.0, 3.0)
+# What weights at the lowest level add up to. With less, no two points differ by more than the
+# noise of deterministic values is, which then stands for anything that the model does not fit.
+SMALLEST_TOTAL = 0.1
+LOG_SHAPE_BOUNDS = (-3.0, 6.0)
+LOG_SHAPE_SPREAD = 2.0
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphColumn:
+    """A column of choices on a graph."""
+
+    column: int
+    distance: GraphDistance
+    name: str
+
+
+class Tie:
+    """One level for all weights: the isotropic kernel of the Hamming distance."""
+
+    def __init__(self, log_scales: Array) -> None:
+        self._log_scales = log_scales
+
+    def log_weights(self, level: float) -> tuple[Array, Array]:
+        """Return log weights (W,) and their slopes in the level."""
+        return self._log_scales + level, np.ones(len(self._log_scales))
+
+
+class HeatTime(Tie):
+    """One diffusion time for all graphs: the isotropic heat kernel.
+
+    With unequal numbers of choices one time means different rates. The level is the log
+    rate of a parameter with the mean number of choices. A graph that is not complete gets
+    the rate of a complete one of its size.
+
+    Args:
+        log_scales: (W,) offsets of weights that are not rates.
+        n_choices: (W,) numbers of choices; 0 where the weight is not a rate.
+    """
+
+    def __init__(self, log_scales: Array, n_choices: Array) -> None:
+        super().__init__(log_scales)
+        self._n_choices = n_choices
+        sizes = n_choices[n_choices > 1]
+        self._mean = float(sizes.mean()) if len(sizes) else 2.0
+
+    def log_weights(self, level: float) -> tuple[Array, Array]:
+        """Return log weights (W,) and their slopes in the level."""
+        log_weights, slopes = super().log_weights(level)
+        rate = float(np.exp(level))
+        beta = float(exchange(rate, self._mean)) / self._mean
+        by_level = float(exchange_slope(rate, self._mean)) * rate / self._mean
+        for g in np.unique(self._n_choices[self._n_choices > 1]):
+            mine = self._n_choices == g
+            weight = float(exchange(beta * g, g))
+            log_weights[mine] = np.log(weight)
+            slopes[mine] = exchange_slope(beta * g, g) * g * by_level / weight
+        return log_weights, slopes
+
+
+class DistanceKernel(Covariance):
+    """k(x, x') = profile(D(x, x')).
+
+    Args:
+        feature_map: Features whose weighted squared distances make up D.
+        graphs: Columns with graphs of choices, which add their tables to D.
+        profile: The function of the distance.
+        tie: Ties all weights to one level; None gives every weight freedom.
+        wide: Columns of very many choices, which have no features; None for none.
+    """
+
+    def __init__(
+        self,
+        feature_map: FeatureMap,
+        graphs: Sequence[GraphColumn] = (),
+        profile: Profile | None = None,
+        tie: Tie | None = None,
+        wide: WideColumns | None = None,
+    ) -> None:
+        """Lay out the hyperparameters: log weights unless tied, the level, the shape."""
+        self.feature_map = feature_map
+        self.graphs = tuple(graphs)
+        self.wide = wide
+        self._n_plain = feature_map.n_weights
+        self._n_without_graphs = self._n_plain + (0 if wide is None else len(wide))
+        same: dict[int, list[int]] = {}
+        for place, graph in enumerate(graphs):
+            same.setdefault(id(graph.distance), []).append(place)
+        self._same_graphs = [(graphs[places[0]].distance, places) for places in same.values()]
+        self.profile: Profile = Exponential() if profile is None else profile
+        self.tie = tie
+        wide_scales = np.zeros(0) if wide is None else wide.log_scales
+        self.log_scales = np.concatenate(
+            [feature_map.log_scales, wide_scales, np.zeros(len(graphs))]
+        )
+        self.n_weights = len(self.log_scales)
+        self._n_free = self.n_weights if tie is None else 0
+        self.level = self._n_free
+        lowest_level = np.log(SMALLEST_TOTAL / max(self.n_weights, 1))
+        self.bounds = np.array(
+            [LOG_WEIGHT_BOUNDS] * self._n_free
+            + [(lowest_level, LEVEL_BOUNDS[1])]
+            + [LOG_SHAPE_BOUNDS] * self.profile.n_shapes
+        )
+
+    @staticmethod
+    def of(space: Space) -> DistanceKernel:
+        """Return the default: the heat kernel on choices times the RBF kernel on numbers."""
+        return DistanceKernel(FeatureMap.of(space))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each weight is about."""
+        wide = () if self.wide is None else self.wide.names
+        return (*self.feature_map.names, *wide, *(graph.name for graph in self.graphs))
+
+    # ---------------------------------------------------------------- hyperparameters
+
+    def log_weights(self, theta: Array) -> Array:
+        """Return the log weights (W,)."""
+        if self.tie is None:
+            return theta[: self.n_weights]
+        return self.tie.log_weights(float(theta[0]))[0]
+
+    def _shape(self, theta: Array) -> Array:
+        return theta[self._n_free + 1 :]
+
+    def start(self, total: float) -> Array:
+        """Return equal weights that add up to ``total``."""
+        level = float(np.log(max(total, SMALLEST_TOTAL) / max(self.n_weights, 1)))
+        free = self.log_scales + level if self.tie is None else np.zeros(0)
+        return np.concatenate([free, [level], np.ones(self.profile.n_shapes)])
+
+    def prior(self, theta: Array) -> Prior:
+        """Return minus the log density: log weights around the level, a free level."""
+        gradient = np.zeros(len(theta))
+        value = 0.0
+        if self.tie is None:
+            level = theta[self._n_free]
+            value, by_weights = normal_prior(
+                theta[: self._n_free] - self.log_scales, level, LOG_WEIGHT_SPREAD
+            )
+            gradient[: self._n_free] = by_weights
+            gradient[self._n_free] = -by_weights.sum()
+        shape_value, by_shape = normal_prior(self._shape(theta), 1.0, LOG_SHAPE_SPREAD)
+        gradient[self._n_free + 1 :] = by_shape
+        return value + shape_value, gradient
+
+    def _chain(self, theta: Array, by_log_weights: Array, by_shape: list[float]) -> Array:
+        """Return the derivative in theta from that in the log weights and the shape."""
+        if self.tie is None:
+            return np.concatenate([by_log_weights, [0.0], by_shape])
+        slopes = self.tie.log_weights(float(theta[0]))[1]
+        return np.concatenate([[by_log_weights @ slopes], by_shape])
+
+    # -------------------------------------------------------------------- observations
+
+    def prepare(self, points: Array) -> _Prepared:
+        """Return features and codes of the observations."""
+        features = self.feature_map(points)
+        codes = None if self.wide is None else self.wide.codes(points)
+        return _Prepared(features, features**2, self._indicators(points), codes)
+
+    def _indicators(self, points: Array) -> Array:
+        """Return (n, sum of g) 1 where a graph column has a choice."""
+        sizes = [graph.distance.n_choices for graph in self.graphs]
+        columns = np.array([graph.column for graph in self.graphs], dtype=np.int64)
+        first = np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64)
+        indicators = np.zeros((len(points), sum(sizes)))
+        places = first + points[:, columns].astype(np.int64)
+        indicators[np.arange(len(points))[:, None], places] = 1.0
+        return indicators
+
+    def _tables(self, weights: Array) -> list[tuple[Array, Array]]:
+        """Return distances (g, g) of the choices of each graph, and their slopes."""
+        weights = weights[self._n_without_graphs :]
+        tables: list[tuple[Array, Array]] = [(weights, weights)] * len(self.graphs)
+        for distance, places in self._same_graphs:
+            found = zip(*distance.tables(weights[places]), strict=True)
+            for place, table in zip(places, found, strict=True):
+                tables[place] = table
+        return tables
+
+    def _distances(
+        self, weights: Array, tables: list[tuple[Array, Array]], prepared: _Prepared
+    ) -> Array:
+        weighted = self.feature_map.weighted(prepared.features, weights[: self._n_plain])
+        distances = squared_distances(weighted, weighted)
+        if self.wide is not None and prepared.codes is not None:
+            of_wide = weights[self._n_plain : self._n_without_graphs]
+            self.wide.add_distances(of_wide, prepared.codes, prepared.codes, to=distances)
+        if self.graphs:
+            table = _block_diagonal([table for table, _ in tables])
+            distances += prepared.indicators @ (table @ prepared.indicators.T)
+        distances.flat[:: len(distances) + 1] = 0.0  # exactly, whatever rounding says
+        return distances
+
+    def matrix(self, theta: Array, prepared: _Prepared) -> Array:
+        """Return the kernel matrix (n, n)."""
+        weights = np.exp(self.log_weights(theta))
+        distances = self._distances(weights, self._tables(weights), prepared)
+        return self.profile.value(distances, self._shape(theta))
+
+    def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
+        """Return the kernel matrix (n, n) and its pullback."""
+        weights = np.exp(self.log_weights(theta))
+        tables = self._tables(weights)
+        distances = self._distances(weights, tables, prepared)
+        kernel, by_distance, by_shape = self.profile.value_and_slopes(
+            distances, self._shape(theta)
+        )
+
+        def pullback(by_kernel: Array) -> Array:
+            shape = [float(np.vdot(by_kernel, slope)) for slope in by_shape]
+            by_weights = self._by_weights(by_kernel * by_distance, tables, prepared)
+            return self._chain(theta, by_weights * weights, shape)
+
+        return kernel, pullback
+
+    def _by_weights(
+        self, by_distance: Array, tables: list[tuple[Array, Array]], prepared: _Prepared
+    ) -> Array:
+        """Return the derivative in the weights (W,) from that in the distances (n, n)."""
+        features = prepared.features
+        # sum_ab B_ab (F_as - F_bs)^2 = 2 (sum_a F_as^2 B_a. - sum_ab F_as B_ab F_bs)
+        per_feature = by_distance.sum(axis=1) @ prepared.squared_features
+        per_feature -= np.einsum("as,as->s", features, by_distance @ features)
+        plain = 2.0 * self.feature_map.sum_by_weight(per_feature)
+        if self.wide is not None and prepared.codes is not None:
+            by_wide = self.wide.by_weights(by_distance, prepared.codes)
+            plain = np.concatenate([plain, by_wide])
+        if not self.graphs:
+            return plain
+        by_choices = prepared.indicators.T @ (by_distance @ prepared.indicators)
+        by_graphs, first = [], 0
+        for _, slope in tables:
+            mine = slice(first, first + len(slope))
+            by_graphs.append(float(np.vdot(by_choices[mine, mine], slope)))
+            first += len(slope)
+        return np.concatenate([plain, by_graphs])
+
+    def given(self, theta: Array, points: Array) -> Cross:
+        """Return covariances with observations (n, d)."""
+        return _DistanceCross(self, theta, points)
+
+
+def _block_diagonal(tables: list[Array]) -> Array:
+    return np.asarray(linalg.block_diag(np.zeros((0, 0)), *tables), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    features: Array
+    squared_features: Array
+    indicators: Array
+    codes: NDArray[np.int32] | None
+
+
+class _DistanceCross(Cross):
+    """Profiles of distances to the observations."""
+
+    def __init__(self, kernel: DistanceKernel, theta: Array, points: Array) -> None:
+        self._feature_map = kernel.feature_map
+        self._profile = kernel.profile
+        self._shape = kernel._shape(theta)
+        weights = np.exp(kernel.log_weights(theta))
+        self._weights = weights[: kernel._n_plain]
+        self._features = self._weigh(points)
+        self._norms = squared_norms(self._features)
+        self._kernel = kernel
+        self._wide = kernel.wide
+        self._wide_weights = weights[kernel._n_plain : kernel._n_without_graphs]
+        self._wide_of = np.full(points.shape[1], -1)
+        if self._wide is not None:
+            self._wide_codes = self._wide.codes(points)
+            self._wide_of[self._wide.columns] = np.arange(len(self._wide))
+        # (sum of g, n) distances of each choice to the observations
+        tables = [table for table, _ in kernel._tables(weights)]
+        self._rows = _block_diagonal(tables) @ kernel._indicators(points).T
+        parts = kernel.feature_map.parts
+        self._columns = parts[0] if len(parts) == 1 and isinstance(parts[0], Columns) else None
+        self._is_by_column = not parts or self._columns is not None
+        self._part_of = np.full(points.shape[1], -1)
+        if self._columns is not None:
+            placed = self._columns.placed(points)[:, self._columns.columns]
+            self._observed = np.ascontiguousarray(placed.T)  # (c, n)
+            self._part_of[self._columns.columns] = np.arange(len(self._columns.columns))
+        self._first_row = np.full(points.shape[1], -1)  # of each column's choices in the rows
+        first = 0
+        for graph in kernel.graphs:
+            self._first_row[graph.column] = first
+            first += graph.distance.n_choices
+
+    def _weigh(self, points: Array) -> Array:
+        return self._feature_map.weighted(self._feature_map(points), self._weights)
+
+    def _distances(self, points: Array, weighted: Array | None = None) -> Array:
+        """Return distances (m, n) of points (m, d), whose features may be weighted already."""
+        weighted = self._weigh(points) if weighted is None else weighted
+        distances = squared_distances(weighted, self._features, self._norms)
+        if self._wide is not None:
+            codes = self._wide.codes(points)
+            self._wide.add_distances(self._wide_weights, codes, self._wide_codes, to=distances)
+        if len(self._rows):
+            distances += self._kernel._indicators(points) @ self._rows
+        return distances
+
+    def __call__(self, points: Array) -> Array:
+        """Return covariances (m, n) of points (m, d) with the observations."""
+        return self._profile.value(self._distances(points), self._shape)
+
+    def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
+        """Return covariances (N, n) after single changes.
+
+        The distance is a sum over the parameters, so one term of it is exchanged: far
+        cheaper than N new rows of features.
+        """
+        if not self._is_by_column:
+            return super().of_changes(point, columns, coordinates)
+        parts = self._part_of[columns]
+        plain = parts >= 0
+        if plain.all():
+            change = self._exchanged(parts, point, columns, coordinates)
+        else:  # some columns are wide or graphs alone, some the kernel does not look at
+            change = np.zeros((len(columns), len(self._features)))
+            if plain.any():
+                change[plain] = self._exchanged(
+                    parts[plain], point, columns[plain], coordinates[plain]
+                )
+        wide = self._wide_of[columns]
+        is_wide = wide >= 0
+        if is_wide.any():
+            change[is_wide] = self._exchanged_wide(
+                wide[is_wide], point[columns[is_wide]], coordinates[is_wide]
+            )
+        first = self._first_row[columns]
+        graph = first >= 0
+        if graph.any():
+            new = first[graph] + coordinates[graph].astype(np.int64)
+            old = first[graph] + point[columns[graph]].astype(np.int64)
+            change[graph] += self._rows[new] - self._rows[old]
+        change += self._distances(point[None])
+        return self._profile.value(np.maximum(change, 0.0, out=change), self._shape)
+
+    def _exchanged(
+        self, parts: Indices, point: Array, columns: Indices, coordinates: Array
+    ) -> Array:
+        """Return by how much the distances change, in columns that are features."""
+        assert self._columns is not None
+        observed = self._observed[parts]  # (N, n)
+        new = self._columns.placed_coordinates(columns, coordinates)
+        old = self._columns.placed_coordinates(columns, point[columns])
+        change = self._columns.distances(observed, new, parts)
+        change -= self._columns.distances(observed, old, parts)
+        change *= self._weights[parts, None]
+        return change
+
+    def _exchanged_wide(self, wide: Indices, old: Array, new: Array) -> Array:
+        """Return by how much the distances change (N, n), in wide columns that all exist."""
+        observed = self._wide_codes[wide]
+        change: Array = (observed != new[:, None]).astype(float)
+        change -= observed != old[:, None]
+        change *= self._wide_weights[wide, None]
+        return change
+
+    def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
+        """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
+        if self._columns is None or np.any(self._part_of[columns] < 0):
+            return super().slopes(point, columns)
+        features = self._columns.first_feature[self._part_of[columns]]
+        weighted = self._weigh(point[None])
+        covariances, by_distance, _ = self._profile.value_and_slopes(
+            self._distances(point[None], weighted), self._shape
+        )
+        difference = weighted[0, features] - self._features[:, features]  # (n, c)
+        scale = np.sqrt(self._weights[self._part_of[columns]])
+        return covariances[0], 2.0 * scale * difference * by_distance[0][:, None]
