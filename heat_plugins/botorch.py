@@ -41,14 +41,14 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from linear_operator.operators import DiagLinearOperator
 from torch import Tensor
 
-from heat_plugins.core.learn import CANDIDATES, PREFERRED, FitMemo, fitted
-from heat_plugins.core.replicates import has_conflicts
-from heat_plugins.core.surrogate import (
+from heat_plugins.gp.exact_gp import (
     DETERMINISTIC_NOISE,
     LOG_NOISE_PRIOR,
     Hyperparameters,
     Surrogate,
 )
+from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitMemo, fitted
+from heat_plugins.gp.replicates import has_conflicts
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors

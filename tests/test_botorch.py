@@ -22,8 +22,8 @@ from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
 from heat_plugins.botorch import HeatGP
-from heat_plugins.core.learn import FitMemo, fitted
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.fit import FitMemo, fitted
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import Conditions, Cut, Leaf, Split

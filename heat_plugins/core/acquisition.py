@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.space import Array
 
 __all__ = ["LogExpectedImprovement", "log_expected_improvement", "log_h"]

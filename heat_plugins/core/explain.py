@@ -15,8 +15,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from heat_plugins.core.learn import Chosen
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.fit import Chosen
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel

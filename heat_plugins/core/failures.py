@@ -18,8 +18,8 @@ import numpy as np
 
 from heat_plugins.core.feasibility import LogFeasibility
 from heat_plugins.core.history import History
-from heat_plugins.core.learn import FitMemo, fitted
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.fit import FitMemo, fitted
 from heat_plugins.kernels.build import Builder
 
 __all__ = ["log_success"]

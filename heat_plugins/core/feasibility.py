@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.space import Array
 
 __all__ = ["LogFeasibility", "Sum"]

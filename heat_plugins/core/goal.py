@@ -12,10 +12,10 @@ from heat_plugins.core.feasibility import LogFeasibility, Sum
 from heat_plugins.core.history import History
 from heat_plugins.core.hypervolume import LogHypervolumeImprovement
 from heat_plugins.core.merit import merits, violations
-from heat_plugins.core.outputs import Outputs
 from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.core.trust_region import TrustRegion
-from heat_plugins.core.values import place_of, standardise
+from heat_plugins.gp.outcome_transform import place_of, standardise
+from heat_plugins.gp.outcomes import Outputs
 from heat_plugins.space import Array
 
 __all__ = ["Goal", "shortfalls"]

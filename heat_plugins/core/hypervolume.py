@@ -30,7 +30,7 @@ from scipy import special
 
 from heat_plugins.core.acquisition import log_h
 from heat_plugins.core.pareto import Boxes, free_boxes
-from heat_plugins.core.surrogate import Surrogate
+from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.space import Array
 
 __all__ = ["LogHypervolumeImprovement", "log_expected_hypervolume_improvement"]

@@ -21,8 +21,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import qmc
 
-from heat_plugins.core.learn import CANDIDATES
-from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.gp.exact_gp import Surrogate, fit
+from heat_plugins.gp.fit import CANDIDATES
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space

@@ -23,12 +23,12 @@ from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
-from heat_plugins.core.learn import Chosen, FitMemo
 from heat_plugins.core.limits import LinearLimits
-from heat_plugins.core.outputs import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
+from heat_plugins.gp.fit import Chosen, FitMemo
+from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory

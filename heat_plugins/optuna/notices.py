@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import optuna
 from optuna.trial import FrozenTrial
 
-from heat_plugins.core.learn import CLEAR_EVIDENCE, PREFERRED, Chosen
+from heat_plugins.gp.fit import CLEAR_EVIDENCE, PREFERRED, Chosen
 
 __all__ = ["Notices"]
 

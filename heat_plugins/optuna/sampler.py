@@ -24,9 +24,9 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.core.history import History
-from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, doubtful_params

@@ -12,7 +12,7 @@ from heat_plugins.core.acquisition import (
     log_expected_improvement,
     log_h,
 )
-from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 

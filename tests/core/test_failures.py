@@ -5,8 +5,8 @@ import pytest
 
 from heat_plugins.core.failures import log_success
 from heat_plugins.core.history import History
-from heat_plugins.core.learn import FitMemo
 from heat_plugins.core.suggest import Settings, suggest
+from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model

@@ -15,7 +15,7 @@ from heat_plugins.core.hypervolume import (
     log_expected_hypervolume_improvement,
 )
 from heat_plugins.core.pareto import free_boxes, hypervolume, non_dominated, reference_point
-from heat_plugins.core.surrogate import Surrogate, fit
+from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import History, Settings, suggest
-from heat_plugins.core.surrogate import Hyperparameters, Surrogate, fit
-from heat_plugins.core.values import standardise
+from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate, fit
+from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.base import STARTING_TOTALS, Cross
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.composite import _CombinedCross

@@ -15,7 +15,7 @@ from optuna.trial import create_trial
 from heat_plugins.benchmarks.problems.problem import Codes, Problem
 from heat_plugins.benchmarks.problems.published import pest_control
 from heat_plugins.benchmarks.run.studies import continue_study, distributions_of, new_study
-from heat_plugins.core.surrogate import NegativeLogDensity
+from heat_plugins.gp.exact_gp import NegativeLogDensity
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.kernels.distance import DistanceKernel, GraphColumn
 from heat_plugins.kernels.features import FeatureMap

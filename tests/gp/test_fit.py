@@ -6,10 +6,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from heat_plugins.core import learn
-from heat_plugins.core.learn import CANDIDATES, Chosen, FitMemo, fitted
-from heat_plugins.core.surrogate import Hyperparameters, fit
-from heat_plugins.core.values import standardise
+from heat_plugins.gp import fit as learn
+from heat_plugins.gp.exact_gp import Hyperparameters, fit
+from heat_plugins.gp.fit import CANDIDATES, Chosen, FitMemo, fitted
+from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel

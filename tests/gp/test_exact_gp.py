@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.surrogate import (
+from heat_plugins.gp.exact_gp import (
     DETERMINISTIC_NOISE,
     Hyperparameters,
     NegativeLogDensity,

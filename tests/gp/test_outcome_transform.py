@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.values import standardise, value_of_one
+from heat_plugins.gp.outcome_transform import standardise, value_of_one
 
 CHECKED = settings(deadline=None, max_examples=150)
 

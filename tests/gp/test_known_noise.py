@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from heat_plugins.core.learn import FitMemo, fitted
-from heat_plugins.core.outputs import fit_output
 from heat_plugins.core.suggest import History, Settings, suggest
-from heat_plugins.core.surrogate import (
+from heat_plugins.gp.exact_gp import (
     DETERMINISTIC_NOISE,
     Hyperparameters,
     NegativeLogDensity,
     Surrogate,
     fit,
 )
-from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.gp.outcomes import fit_output
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from heat_plugins.core.replicates import noise_is_underreported
-from heat_plugins.core.surrogate import Hyperparameters, fit, log_prior_of_no_noise
-from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.gp.exact_gp import Hyperparameters, fit, log_prior_of_no_noise
+from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Space

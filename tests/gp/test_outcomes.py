@@ -8,17 +8,17 @@ import pytest
 
 from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History
-from heat_plugins.core.learn import FitMemo
-from heat_plugins.core.outputs import (
+from heat_plugins.core.suggest import Settings, _outputs
+from heat_plugins.core.trust_region import TrustRegion
+from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.outcome_transform import standardise
+from heat_plugins.gp.outcomes import (
     ENOUGH_TRIALS,
     MOST_CONSTRAINTS,
     fit_output,
     modelled_constraints,
 )
-from heat_plugins.core.replicates import has_conflicts
-from heat_plugins.core.suggest import Settings, _outputs
-from heat_plugins.core.trust_region import TrustRegion
-from heat_plugins.core.values import standardise
+from heat_plugins.gp.replicates import has_conflicts
 from heat_plugins.kernels.features import Columns
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.history import History
-from heat_plugins.core.learn import Chosen, FitMemo, fitted
-from heat_plugins.core.replicates import has_conflicts, noise_is_underreported
-from heat_plugins.core.surrogate import Surrogate
-from heat_plugins.core.values import standardise, standardise_noise
+from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.fit import Chosen, FitMemo, fitted
+from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Space
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from heat_plugins.core.learn import FitMemo, fitted
-from heat_plugins.core.outputs import fit_output
-from heat_plugins.core.replicates import noise_is_underreported
 from heat_plugins.core.suggest import History, Settings, suggest
-from heat_plugins.core.surrogate import DETERMINISTIC_NOISE
+from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE
+from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.outcomes import fit_output
+from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model

@@ -1,0 +1,1 @@
+"""From values to a posterior: the Gaussian process and how it is learnt."""
