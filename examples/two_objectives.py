@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from studies import run_studies
 
 from heat_plugins import HeatSampler
-from heat_plugins.core.pareto import hypervolume
+from heat_plugins.acquisition.pareto import hypervolume
 
 data = load_breast_cancer()
 folds = StratifiedKFold(5, shuffle=True, random_state=0)

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from heat_plugins.acquisition.builder import Goal
+from heat_plugins.acquisition.failures import log_success
+from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.core.domain import Domain
-from heat_plugins.core.failures import log_success
 from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
-from heat_plugins.core.goal import Goal
 from heat_plugins.core.history import History, canonical
 from heat_plugins.core.limits import LinearLimits
-from heat_plugins.core.pareto import non_dominated
 from heat_plugins.core.seen import PointSet, both
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.gp.fit import Chosen, FitMemo

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core import goal as goal_module
+from heat_plugins.acquisition import builder as goal_module
 from heat_plugins.core.domain import Domain
 from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import FitMemo, History, NothingAllowed, Settings, suggest

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.pareto import non_dominated
+from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Categorical, Float, Integer, Space
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heat_plugins.core.goal import Goal
+from heat_plugins.acquisition.builder import Goal
 from heat_plugins.core.history import History
 from heat_plugins.core.suggest import Settings, _outputs
 from heat_plugins.core.trust_region import TrustRegion

@@ -13,7 +13,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.core.pareto import hypervolume, non_dominated
+from heat_plugins.acquisition.pareto import hypervolume, non_dominated
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (
     Additive,

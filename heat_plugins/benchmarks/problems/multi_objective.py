@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from heat_plugins.acquisition.pareto import hypervolume
 from heat_plugins.benchmarks.problems.functions import sequence
 from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, choices_of, codes_of
-from heat_plugins.core.pareto import hypervolume
 
 __all__ = ["OBJECTIVES", "features", "letters_2", "letters_3", "share_of_hypervolume"]
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins.acquisition.builder import Goal, shortfalls
 from heat_plugins.core.genetic import SearchBudget
-from heat_plugins.core.goal import Goal, shortfalls
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.core.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.gp.outcome_transform import place_of, standardise

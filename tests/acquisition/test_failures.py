@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.core.failures import log_success
+from heat_plugins.acquisition.failures import log_success
 from heat_plugins.core.history import History
 from heat_plugins.core.suggest import Settings, suggest
 from heat_plugins.gp.fit import FitMemo

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.core.merit import merits, violations
-from heat_plugins.core.pareto import non_dominated
+from heat_plugins.acquisition.merit import merits, violations
+from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules, replay
 from heat_plugins.space import Categorical, Space
 

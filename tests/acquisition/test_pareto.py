@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from heat_plugins.core.pareto import (
+from heat_plugins.acquisition.pareto import (
     free_boxes,
     hypervolume,
     hypervolume_contributions,

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from heat_plugins.core.acquisition import LogExpectedImprovement, log_expected_improvement
-from heat_plugins.core.hypervolume import (
+from heat_plugins.acquisition.log_ehvi import (
     LogHypervolumeImprovement,
     log_expected_hypervolume_improvement,
 )
-from heat_plugins.core.pareto import free_boxes, hypervolume, non_dominated, reference_point
+from heat_plugins.acquisition.log_ei import LogExpectedImprovement, log_expected_improvement
+from heat_plugins.acquisition.pareto import free_boxes, hypervolume, non_dominated, reference_point
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.core.acquisition import log_h
-from heat_plugins.core.pareto import Boxes, free_boxes
+from heat_plugins.acquisition.log_ei import log_h
+from heat_plugins.acquisition.pareto import Boxes, free_boxes
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.space import Array
 
@@ -50,7 +50,7 @@ def log_expected_hypervolume_improvement(mean: Array, variance: Array, boxes: Bo
     Args:
         mean: (k, M) posterior means.
         variance: (k, M) posterior variances; floored far below any that matters.
-        boxes: What the front leaves free, from :func:`~heat_plugins.core.pareto.free_boxes`.
+        boxes: What the front leaves free, from :func:`~heat_plugins.acquisition.pareto.free_boxes`.
     """
     return _BoxSides(boxes).log_improvement(mean, variance)
 
@@ -63,7 +63,7 @@ class LogHypervolumeImprovement:
         front: (f, M) standardised values to improve on, all finite.
         reference: (M,) standardised values beyond which nothing is worth anything.
         max_front_points: How many points of the front count at the most; see
-            :func:`~heat_plugins.core.pareto.free_boxes`.
+            :func:`~heat_plugins.acquisition.pareto.free_boxes`.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from heat_plugins.core.acquisition import (
+from heat_plugins.acquisition.log_ei import (
     LogExpectedImprovement,
     log_expected_improvement,
     log_h,

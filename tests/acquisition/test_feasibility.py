@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from heat_plugins.core.acquisition import LogExpectedImprovement
-from heat_plugins.core.feasibility import LogFeasibility, Sum
+from heat_plugins.acquisition.feasibility import LogFeasibility, Sum
+from heat_plugins.acquisition.log_ei import LogExpectedImprovement
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from heat_plugins.acquisition.feasibility import LogFeasibility, Sum
+from heat_plugins.acquisition.log_ehvi import LogHypervolumeImprovement
+from heat_plugins.acquisition.log_ei import LogExpectedImprovement
+from heat_plugins.acquisition.merit import merits, violations
+from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.acquisition import LogExpectedImprovement
-from heat_plugins.core.feasibility import LogFeasibility, Sum
 from heat_plugins.core.history import History
-from heat_plugins.core.hypervolume import LogHypervolumeImprovement
-from heat_plugins.core.merit import merits, violations
-from heat_plugins.core.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.gp.outcome_transform import place_of, standardise
 from heat_plugins.gp.outcomes import Outputs

@@ -1,0 +1,1 @@
+"""What the next point is chosen by."""
