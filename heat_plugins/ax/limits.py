@@ -14,7 +14,7 @@ from ax.exceptions.core import UserInputError
 from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.core.limits import LinearLimits
+from heat_plugins.search.linear_constraints import LinearLimits
 from heat_plugins.space import Allowed, Array, Parameter, Space
 from heat_plugins.space.categorical import ListedValues
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.trust_region import NO_REGION
+from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Array, Space
 from heat_plugins.space.symmetry import Symmetry
 

@@ -20,18 +20,18 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.branches import NEXT_TO_NOTHING, is_elsewhere
-from heat_plugins.core.domain import Domain
-from heat_plugins.core.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.core.history import History, canonical
-from heat_plugins.core.limits import LinearLimits
-from heat_plugins.core.seen import PointSet, both
-from heat_plugins.core.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.gp.fit import Chosen, FitMemo
 from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
+from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
+from heat_plugins.search.domain import Domain
+from heat_plugins.search.exclusion import PointSet, both
+from heat_plugins.search.genetic import SearchBudget, maximise, unseen_point
+from heat_plugins.search.linear_constraints import LinearLimits
+from heat_plugins.search.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from

@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import spatial, special
 
-from heat_plugins.core.seen import PointSet
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array, Space
 
 __all__ = ["has_conflicts", "noise_is_underreported"]

@@ -18,9 +18,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.domain import Domain
 from heat_plugins.core.history import History
-from heat_plugins.core.seen import PointSet
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
@@ -32,6 +30,8 @@ from heat_plugins.optuna.distributions import (
 )
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.search.domain import Domain
+from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to

@@ -25,7 +25,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.core.history import History
 from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
-from heat_plugins.core.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
@@ -48,6 +47,7 @@ from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace, common_
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
+from heat_plugins.search.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
 

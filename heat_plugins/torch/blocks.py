@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.seen import PointSet
+from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array
 
 __all__ = ["Block", "blocks", "distinct"]

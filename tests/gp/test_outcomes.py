@@ -9,7 +9,6 @@ import pytest
 from heat_plugins.acquisition.builder import Goal
 from heat_plugins.core.history import History
 from heat_plugins.core.suggest import Settings, _outputs
-from heat_plugins.core.trust_region import TrustRegion
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.gp.outcomes import (
@@ -20,6 +19,7 @@ from heat_plugins.gp.outcomes import (
 )
 from heat_plugins.gp.replicates import has_conflicts
 from heat_plugins.kernels.features import Columns
+from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.spec.model import Model

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain
-from heat_plugins.core.genetic import SearchBudget
 from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate, fit
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.base import STARTING_TOTALS, Cross
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.composite import _CombinedCross
+from heat_plugins.search.domain import Domain
+from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.registry import built_in_kernels

@@ -13,8 +13,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler
 from heat_plugins.core.history import History
-from heat_plugins.core.trust_region import NO_REGION
 from heat_plugins.optuna.history import ReadingRules, StudyReader
+from heat_plugins.search.trust_region import NO_REGION
 
 SPACE: dict[str, BaseDistribution] = {"k": IntDistribution(0, 99)}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.core.suggest import History, Settings, suggest
-from heat_plugins.core.trust_region import TrustRegionRules
+from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
 from heat_plugins.space.infer_conditions import learn_conditions

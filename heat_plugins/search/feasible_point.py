@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, sparse
 
-from heat_plugins.core.limits import LinearLimits
+from heat_plugins.search.linear_constraints import LinearLimits
 from heat_plugins.space import Array, Space
 from heat_plugins.space.numeric import NumberLine
 

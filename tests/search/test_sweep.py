@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from heat_plugins.core.domain import Domain, Region
-from heat_plugins.core.genetic import SearchBudget, maximise
-from heat_plugins.core.seen import PointSet
-from heat_plugins.core.sweep import MOST_NUMBERS, Sweep
+from heat_plugins.search.domain import Domain, Region
+from heat_plugins.search.exclusion import PointSet
+from heat_plugins.search.genetic import SearchBudget, maximise
+from heat_plugins.search.sweep import MOST_NUMBERS, Sweep
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 

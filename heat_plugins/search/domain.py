@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.feasible_point import feasible_point
-from heat_plugins.core.limits import LimitedBox, LinearLimits
 from heat_plugins.runtime.lazy import cached_property
+from heat_plugins.search.feasible_point import feasible_point
+from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
 from heat_plugins.space import Array, Float, Integer, Space, apply_changes
 from heat_plugins.space.conditions import Conditions
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain, Region
-from heat_plugins.core.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
-from heat_plugins.core.seen import PointSet
+from heat_plugins.search.domain import Domain, Region
+from heat_plugins.search.exclusion import PointSet
+from heat_plugins.search.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.space.infer_conditions import learn_conditions
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain, Region, differing
+from heat_plugins.search.domain import Domain, Region, differing
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.space.infer_conditions import learn_conditions
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.core import seen
-from heat_plugins.core.seen import PointSet
+from heat_plugins.search import exclusion as seen
+from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Float, Integer, Space, apply_changes
 from heat_plugins.space.symmetry import Block, Symmetry
 

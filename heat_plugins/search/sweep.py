@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.core.domain import Domain
+from heat_plugins.search.domain import Domain
 from heat_plugins.space import Array
 
 __all__ = ["Sweep"]

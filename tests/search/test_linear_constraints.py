@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.domain import Domain, Region
-from heat_plugins.core.feasible_point import feasible_point
-from heat_plugins.core.genetic import SearchBudget
-from heat_plugins.core.limits import LimitedBox, LinearLimits
 from heat_plugins.core.suggest import History, NothingAllowed, Settings, suggest
-from heat_plugins.core.trust_region import TrustRegionRules
+from heat_plugins.search.domain import Domain, Region
+from heat_plugins.search.feasible_point import feasible_point
+from heat_plugins.search.genetic import SearchBudget
+from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
+from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.domain import Domain
-from heat_plugins.core.seen import PointSet
-from heat_plugins.core.sweep import Sweep
+from heat_plugins.search.domain import Domain
+from heat_plugins.search.exclusion import PointSet
+from heat_plugins.search.sweep import Sweep
 from heat_plugins.space import Array, apply_changes
 
 __all__ = ["SearchBudget", "maximise", "unseen_point"]

@@ -1,0 +1,1 @@
+"""Where the next point may be, and how it is found."""
