@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from optuna.study import StudyDirection
 
-from heat_plugins.core.explain import order_shares, single_effects
 from heat_plugins.core.suggest import History, Settings, canonical, objective_of
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.gp.outcome_transform import value_of_one
+from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Space
@@ -86,7 +86,7 @@ def explain(
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
     model = objective_of(builder, history, settings, TrustRegion(), memo, objective, evenly=True)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
-    from heat_plugins.core.importance import fit_everywhere, scaled
+    from heat_plugins.insight.sobol import fit_everywhere, scaled
 
     # A model for suggestions knows the best part of the space well; effects are everywhere.
     values = history.objectives[:, objective]

@@ -12,7 +12,7 @@ from optuna.search_space import intersection_search_space
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.importance import importances
+from heat_plugins.insight.sobol import importances
 from heat_plugins.optuna.distributions import (
     encode_params,
     is_modelled,

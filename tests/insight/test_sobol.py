@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.core import importance
-from heat_plugins.core.importance import importances, scaled, total_effects
+from heat_plugins.insight import sobol as importance
+from heat_plugins.insight.sobol import importances, scaled, total_effects
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.core.explain import LONGEST_ORDER, order_shares, single_effects
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
 from heat_plugins.gp.fit import Chosen, FitMemo, fitted
 from heat_plugins.gp.outcome_transform import standardise, value_of_one
+from heat_plugins.insight.effects import LONGEST_ORDER, order_shares, single_effects
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
