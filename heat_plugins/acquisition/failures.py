@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from heat_plugins.acquisition.feasibility import LogFeasibility
-from heat_plugins.core.history import History
+from heat_plugins.dataset import History
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import FitMemo, fitted
 from heat_plugins.kernels.build import Builder

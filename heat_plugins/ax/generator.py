@@ -25,12 +25,12 @@ from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
 from heat_plugins.botorch import HeatGP
-from heat_plugins.core.suggest import Settings
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.insight.sobol import total_effects
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
+from heat_plugins.suggest import Settings
 
 __all__ = ["HeatGenerator"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.history import History
+from heat_plugins.dataset import History
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import Chosen, FitMemo, fitted
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from optuna.study import StudyDirection
 
-from heat_plugins.core.suggest import History, Settings, canonical, objective_of
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.gp.outcome_transform import value_of_one
 from heat_plugins.insight.effects import order_shares, single_effects
@@ -17,6 +16,7 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.suggest import History, Settings, canonical, objective_of
 
 __all__ = ["Explanation", "explain"]
 

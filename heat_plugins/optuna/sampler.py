@@ -23,8 +23,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.core.history import History
-from heat_plugins.core.suggest import NothingAllowed, Settings, Suggestion, suggest
+from heat_plugins.dataset import History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
@@ -50,6 +49,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
+from heat_plugins.suggest import NothingAllowed, Settings, Suggestion, suggest
 
 __all__ = ["HeatSampler"]
 

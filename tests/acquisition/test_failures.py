@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from heat_plugins.acquisition.failures import log_success
-from heat_plugins.core.history import History
-from heat_plugins.core.suggest import Settings, suggest
+from heat_plugins.dataset import History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
+from heat_plugins.suggest import Settings, suggest
 
 SPACE = Space(
     (Categorical("a", "xyz"), Categorical("b", "xyz"), Categorical("c", "xyz"), Float("u", 0, 1))

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition.builder import Goal, shortfalls
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.gp.outcome_transform import place_of, standardise
 from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.suggest import History, Settings, suggest
 
 SPACE = Space((Float("x", 0, 1), Float("y", 0, 1), Categorical("c", "ab")))
 SMALL_SEARCH = SearchBudget(population=40, generations=4, parents=10, ascents=2, ascent_steps=8)

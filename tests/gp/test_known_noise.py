@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.gp.exact_gp import (
     DETERMINISTIC_NOISE,
     Hyperparameters,
@@ -19,6 +18,7 @@ from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
+from heat_plugins.suggest import History, Settings, suggest
 
 SPACE = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))
 THETA = np.array([-1.0, 0.0, 0.0, 0.0])

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.acquisition.builder import Goal
-from heat_plugins.core.history import History
-from heat_plugins.core.suggest import Settings, _outputs
+from heat_plugins.dataset import History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.gp.outcomes import (
@@ -23,6 +22,7 @@ from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.spec.model import Model
+from heat_plugins.suggest import Settings, _outputs
 
 SPACE = Space((Categorical("c", range(4)), Float("x", 0, 1), Categorical("d", range(3))))
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE
 from heat_plugins.gp.fit import FitMemo, fitted
 from heat_plugins.gp.outcomes import fit_output
@@ -11,6 +10,7 @@ from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
+from heat_plugins.suggest import History, Settings, suggest
 
 CHOICES = Space(tuple(Categorical(f"c{i}", range(5)) for i in range(4)))
 MIXED = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate, fit
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.base import STARTING_TOTALS, Cross
@@ -23,6 +22,7 @@ from heat_plugins.spec.structures import (
     PermutationInvariant,
     RandomDecomposition,
 )
+from heat_plugins.suggest import History, Settings, suggest
 
 
 def laplace(r):

@@ -20,12 +20,12 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
-from heat_plugins.core.suggest import Settings, Suggestion
 from heat_plugins.optuna.claims import CLAIM_KEY, claim, claimed_params, claimed_region
 from heat_plugins.optuna.history import StudyReader
 from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant
+from heat_plugins.suggest import Settings, Suggestion
 
 # Optuna warns of every choice that JSON changes; here that is the point.
 tuples_are_intended = pytest.mark.filterwarnings(

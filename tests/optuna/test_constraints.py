@@ -11,9 +11,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from heat_plugins import HeatSampler
+from heat_plugins import HeatSampler, suggest
 from heat_plugins.acquisition.builder import Goal
-from heat_plugins.core import suggest
 from heat_plugins.gp.outcomes import fit_output
 from heat_plugins.optuna.constraints import MOST_COLUMNS, constraints_in, constraints_of
 from heat_plugins.optuna.history import StudyReader

@@ -12,7 +12,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.core.history import History
+from heat_plugins.dataset import History
 from heat_plugins.optuna.history import ReadingRules, StudyReader
 from heat_plugins.search.trust_region import NO_REGION
 

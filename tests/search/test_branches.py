@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.suggest import History, Settings, suggest
 
 CHECKED = settings(deadline=None, max_examples=100)
 NAN = np.nan

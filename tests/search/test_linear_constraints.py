@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.core.suggest import History, NothingAllowed, Settings, suggest
 from heat_plugins.search.domain import Domain, Region
 from heat_plugins.search.feasible_point import feasible_point
 from heat_plugins.search.genetic import SearchBudget
@@ -13,6 +12,7 @@ from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
+from heat_plugins.suggest import History, NothingAllowed, Settings, suggest
 
 CHECKED = settings(deadline=None, max_examples=60)
 SMALL_SEARCH = SearchBudget(population=40, generations=4, parents=10, ascents=2, ascent_steps=8)

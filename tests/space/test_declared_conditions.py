@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from heat_plugins.core.suggest import History, Settings, suggest
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.suggest import History, Settings, suggest
 
 # Children stand before their parents: the order of columns means nothing.
 SPACE = Space(

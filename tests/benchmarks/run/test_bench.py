@@ -9,8 +9,8 @@ from heat_plugins.benchmarks.problems.problem import Problem
 from heat_plugins.benchmarks.run.extremes import CASES, _measured
 from heat_plugins.benchmarks.run.speed import _grown
 from heat_plugins.benchmarks.run.studies import continue_study, new_study, run
-from heat_plugins.core.suggest import Settings
 from heat_plugins.optuna import HeatSampler
+from heat_plugins.suggest import Settings
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 

@@ -10,7 +10,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition import builder as goal_module
-from heat_plugins.core.suggest import FitMemo, History, NothingAllowed, Settings, suggest
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.genetic import SearchBudget
@@ -18,6 +17,7 @@ from heat_plugins.search.trust_region import NO_REGION, TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, RandomDecomposition
+from heat_plugins.suggest import FitMemo, History, NothingAllowed, Settings, suggest
 
 FEW = settings(deadline=None, max_examples=12)
 SMALL_SEARCH = SearchBudget(

@@ -20,7 +20,7 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.core.history import History, canonical
+from heat_plugins.dataset import History, canonical
 from heat_plugins.gp.fit import Chosen, FitMemo
 from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.kernels.build import Builder
