@@ -56,8 +56,8 @@ from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Combination
+from heat_plugins.torch.autograd import to_numpy
 from heat_plugins.torch.fitted_kernel import FittedKernel
-from heat_plugins.torch.functions import to_numpy
 
 __all__ = ["HeatGP"]
 

@@ -27,9 +27,9 @@ from ax.utils.common.logger import get_logger
 
 from heat_plugins.ax.arms import arms_without_data, distinct, number_of_arms
 from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.experiment_data import REGION_KEY, Aim, history_of
 from heat_plugins.ax.fixed import FIXED_KEY, fixed_values
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
-from heat_plugins.ax.history import REGION_KEY, Aim, history_of
 from heat_plugins.ax.limits import Limits, limits_of
 from heat_plugins.ax.search_space import complete_model
 from heat_plugins.dataset import History

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from heat_plugins.optuna.history import StudyReader
+from heat_plugins.optuna.study_reader import StudyReader
 from heat_plugins.space import Array
 
 __all__ = ["reserve"]

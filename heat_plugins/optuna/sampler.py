@@ -27,7 +27,6 @@ from heat_plugins.dataset import History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
-from heat_plugins.optuna.claims import CLAIM_KEY, claim, doubtful_params
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
@@ -39,10 +38,11 @@ from heat_plugins.optuna.distributions import (
 )
 from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
-from heat_plugins.optuna.history import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.notices import Notices
+from heat_plugins.optuna.reservation_record import CLAIM_KEY, claim, doubtful_params
 from heat_plugins.optuna.reservations import reserve
-from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace, common_params
+from heat_plugins.optuna.study_reader import ReadingRules, StudyReader, is_repeat
+from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread

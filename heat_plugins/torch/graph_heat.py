@@ -17,7 +17,7 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from heat_plugins.space.graphs import Graph, adjacency, is_complete, laplacian
-from heat_plugins.torch.codes import checked_choices, one_hot
+from heat_plugins.torch.codes_kernel import checked_choices, one_hot
 from heat_plugins.torch.heat import HeatKernel
 
 __all__ = ["GraphHeatKernel"]

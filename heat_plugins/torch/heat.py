@@ -15,7 +15,7 @@ from gpytorch.kernels import Kernel, RBFKernel
 from gpytorch.priors import Prior
 from torch import Tensor
 
-from heat_plugins.torch.codes import (
+from heat_plugins.torch.codes_kernel import (
     ColumnsKernel,
     check_codes,
     checked_choices,

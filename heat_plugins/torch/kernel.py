@@ -29,14 +29,14 @@ from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
 from heat_plugins.spec.registry import KernelFunction
-from heat_plugins.torch.codes import (
+from heat_plugins.torch.autograd import Covariances, Variances, applied, to_numpy
+from heat_plugins.torch.codes_kernel import (
     ColumnsKernel,
     check_codes,
     checked_choices,
     constrained_parameter,
     parameter_access,
 )
-from heat_plugins.torch.functions import Covariances, Variances, applied, to_numpy
 from heat_plugins.torch.prior import CorePrior, inside
 
 __all__ = ["CombinatorialKernel", "CoreKernel"]

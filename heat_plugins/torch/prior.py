@@ -12,7 +12,7 @@ from torch.distributions import Distribution
 
 from heat_plugins.kernels.base import STARTING_TOTALS, Covariance
 from heat_plugins.space import Array
-from heat_plugins.torch.functions import MinusLogPrior, applied
+from heat_plugins.torch.autograd import MinusLogPrior, applied
 
 __all__ = ["CorePrior", "inside"]
 

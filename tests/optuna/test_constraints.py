@@ -15,7 +15,7 @@ from heat_plugins import HeatSampler, suggest
 from heat_plugins.acquisition.builder import Goal
 from heat_plugins.gp.outcomes import fit_output
 from heat_plugins.optuna.constraints import MOST_COLUMNS, constraints_in, constraints_of
-from heat_plugins.optuna.history import StudyReader
+from heat_plugins.optuna.study_reader import StudyReader
 
 HAS_SET_CONSTRAINT = hasattr(optuna.trial.Trial, "set_constraint")  # from Optuna 5 on
 needs_set_constraint = pytest.mark.skipif(not HAS_SET_CONSTRAINT, reason="Optuna 5 has it")

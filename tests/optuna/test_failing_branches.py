@@ -6,7 +6,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.claims import CLAIM_KEY
+from heat_plugins.optuna.reservation_record import CLAIM_KEY
 
 SEEDS = pytest.mark.parametrize("seed", range(3))
 

@@ -8,7 +8,7 @@ from optuna.trial import TrialState, create_trial
 from heat_plugins import HeatSampler
 from heat_plugins.optuna import distributions
 from heat_plugins.optuna.distributions import ambiguous_choices, is_same_when_stored
-from heat_plugins.optuna.search_space import (
+from heat_plugins.optuna.union_search_space import (
     LEAST_SHARE,
     MANY_PARAMETERS,
     MOST_PARAMETERS,

@@ -21,7 +21,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.history import StudyReader
+from heat_plugins.optuna.study_reader import StudyReader
 
 # Optuna warns of every choice that JSON changes; here that is the point.
 tuples_are_intended = pytest.mark.filterwarnings(

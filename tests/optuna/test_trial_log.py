@@ -8,8 +8,8 @@ import pytest
 from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from heat_plugins.optuna.search_space import FINISHED, UnionSearchSpace
 from heat_plugins.optuna.trial_log import TrialLog
+from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace
 
 
 class Watched(Sequence[FrozenTrial]):

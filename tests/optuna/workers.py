@@ -29,7 +29,7 @@ from sqlalchemy.event import listen
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.claims import CLAIM_KEY
+from heat_plugins.optuna.reservation_record import CLAIM_KEY
 
 CHOICES = ("a", "b", "c")
 

@@ -15,7 +15,7 @@ from heat_plugins.torch import (
     HeatKernel,
     mixed_heat_kernel,
 )
-from heat_plugins.torch.codes import one_hot
+from heat_plugins.torch.codes_kernel import one_hot
 
 from .shared import codes, dense
 

@@ -20,7 +20,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.dataset import History
 from heat_plugins.kernels.build import Builder
-from heat_plugins.optuna.claims import claimed_params, claimed_region
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
@@ -28,6 +27,7 @@ from heat_plugins.optuna.distributions import (
     params_of,
     space_of,
 )
+from heat_plugins.optuna.reservation_record import claimed_params, claimed_region
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.domain import Domain
