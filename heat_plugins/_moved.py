@@ -18,6 +18,17 @@ MOVED = {
     "heat_plugins.benchmarks.kernel_speed": "heat_plugins.benchmarks.run.kernel_speed",
     "heat_plugins.benchmarks.speed": "heat_plugins.benchmarks.run.speed",
     "heat_plugins.benchmarks.studies": "heat_plugins.benchmarks.run.studies",
+    "heat_plugins.choices": "heat_plugins.space.categorical",
+    "heat_plugins.conditions": "heat_plugins.space.conditions",
+    # The next three are named by pickles of samplers.
+    "heat_plugins.core.genetic": "heat_plugins.search.genetic",
+    "heat_plugins.core.suggest": "heat_plugins.suggest",
+    "heat_plugins.core.trust_region": "heat_plugins.search.trust_region",
+    "heat_plugins.graphs": "heat_plugins.space.graphs",
+    "heat_plugins.model": "heat_plugins.spec.model",
+    "heat_plugins.numeric": "heat_plugins.space.numeric",
+    "heat_plugins.optuna.history": "heat_plugins.optuna.study_reader",
+    "heat_plugins.structures": "heat_plugins.spec.structures",
 }
 
 
@@ -27,6 +38,8 @@ class _OldNames:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if name == "heat_plugins.core":  # a package that is gone, with modules that have moved
+            return ModuleSpec(name, None, is_package=True)
         if name not in MOVED:
             return None
         return ModuleSpec(name, _Alias(MOVED[name]))

@@ -50,7 +50,7 @@ def log_expected_hypervolume_improvement(mean: Array, variance: Array, boxes: Bo
     Args:
         mean: (k, M) posterior means.
         variance: (k, M) posterior variances; floored far below any that matters.
-        boxes: What the front leaves free, from :func:`~heat_plugins.acquisition.pareto.free_boxes`.
+        boxes: What the front leaves free (``pareto.free_boxes``).
     """
     return _BoxSides(boxes).log_improvement(mean, variance)
 
