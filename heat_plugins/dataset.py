@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Array, Space
 from heat_plugins.space.symmetry import Symmetry
 
-__all__ = ["History", "canonical"]
+__all__ = ["NO_REGION", "History", "canonical"]
+
+NO_REGION = -1  # the tag of a trial that no region asked for: start-up, enqueued, added
 
 
 @dataclass(frozen=True, eq=False)

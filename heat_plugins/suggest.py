@@ -20,7 +20,7 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.dataset import History, canonical
+from heat_plugins.dataset import NO_REGION, History, canonical
 from heat_plugins.gp.fit import Chosen, FitMemo
 from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
 from heat_plugins.kernels.build import Builder
@@ -28,12 +28,12 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
 from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.exclusion import PointSet, both
 from heat_plugins.search.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.search.linear_constraints import LinearLimits
-from heat_plugins.search.trust_region import NO_REGION, TrustRegion, TrustRegionRules, replay
+from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.point_set import PointSet, both
 from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
 from heat_plugins.spec.model import Model
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.dataset import History, canonical
-from heat_plugins.search.trust_region import NO_REGION
+from heat_plugins.dataset import NO_REGION, History, canonical
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.symmetry import Block, Symmetry
 

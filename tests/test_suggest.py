@@ -10,10 +10,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition import builder as goal_module
+from heat_plugins.dataset import NO_REGION
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.genetic import SearchBudget
-from heat_plugins.search.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, RandomDecomposition

@@ -32,10 +32,9 @@ from heat_plugins.ax.fixed import FIXED_KEY, fixed_values
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.limits import Limits, limits_of
 from heat_plugins.ax.search_space import complete_model
-from heat_plugins.dataset import History
+from heat_plugins.dataset import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import NothingAllowed, Suggestion, suggest

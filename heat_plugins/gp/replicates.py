@@ -18,8 +18,8 @@ import numpy as np
 from scipy import spatial, special
 
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array, Space
+from heat_plugins.space.point_set import PointSet
 
 __all__ = ["has_conflicts", "noise_is_underreported"]
 

@@ -23,7 +23,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.dataset import History
+from heat_plugins.dataset import NO_REGION, History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
@@ -46,7 +46,7 @@ from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, c
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.search.trust_region import NO_REGION, TrustRegionRules
+from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
 from heat_plugins.suggest import NothingAllowed, Settings, Suggestion, suggest

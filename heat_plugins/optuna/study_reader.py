@@ -31,9 +31,9 @@ from heat_plugins.optuna.reservation_record import claimed_params, claimed_regio
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
+from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to
 from heat_plugins.spec.model import Model
 

@@ -18,9 +18,9 @@ from scipy import optimize
 
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.search.sweep import Sweep
 from heat_plugins.space import Array, apply_changes
+from heat_plugins.space.point_set import PointSet
 
 __all__ = ["SearchBudget", "maximise", "unseen_point"]
 

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from heat_plugins.dataset import NO_REGION
 from heat_plugins.search.domain import Region
 from heat_plugins.space import Array, Space
 
-__all__ = ["NO_REGION", "TrustRegion", "TrustRegionRules", "replay"]
+__all__ = ["TrustRegion", "TrustRegionRules", "replay"]
 
-NO_REGION = -1  # the tag of a trial that no region asked for: start-up, enqueued, added
 FEWEST_FAILURES, MOST_FAILURES = 5, 20  # in a row before a region shrinks
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Array
+from heat_plugins.space.point_set import PointSet
 
 __all__ = ["Block", "blocks", "distinct"]
 

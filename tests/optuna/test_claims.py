@@ -20,9 +20,9 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
+from heat_plugins.dataset import NO_REGION
 from heat_plugins.optuna.reservation_record import CLAIM_KEY, claim, claimed_params, claimed_region
 from heat_plugins.optuna.study_reader import StudyReader
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant
 from heat_plugins.suggest import Settings, Suggestion

@@ -12,9 +12,8 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import History
+from heat_plugins.dataset import NO_REGION, History
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
-from heat_plugins.search.trust_region import NO_REGION
 
 SPACE: dict[str, BaseDistribution] = {"k": IntDistribution(0, 99)}
 

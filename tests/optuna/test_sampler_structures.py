@@ -16,8 +16,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
+from heat_plugins.dataset import NO_REGION
 from heat_plugins.search.genetic import SearchBudget
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (
     Additive,

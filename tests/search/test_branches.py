@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heat_plugins.dataset import NO_REGION
 from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.suggest import History, Settings, suggest

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.search.domain import Domain, Region
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.search.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.space.point_set import PointSet
 
 CHECKED = settings(deadline=None, max_examples=40)
 BUDGET = SearchBudget()

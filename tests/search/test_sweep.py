@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from heat_plugins.search.domain import Domain, Region
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.search.genetic import SearchBudget, maximise
 from heat_plugins.search.sweep import MOST_NUMBERS, Sweep
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.space.point_set import PointSet
 
 BUDGET = SearchBudget()
 EXHAUSTIVE = dataclasses.replace(BUDGET, all_changes=10**9)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.permutations import closure
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.search.genetic import unseen_point
 from heat_plugins.space import Categorical, Float, Integer, Space, apply_changes
+from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant

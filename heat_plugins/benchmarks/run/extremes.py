@@ -10,10 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from heat_plugins.benchmarks.run.peak_memory import peak_megabytes
-from heat_plugins.dataset import History
+from heat_plugins.dataset import NO_REGION, History
 from heat_plugins.gp.fit import FitMemo
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.search.trust_region import NO_REGION
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.suggest import Settings, suggest
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.search import exclusion as seen
-from heat_plugins.search.exclusion import PointSet
 from heat_plugins.space import Float, Integer, Space, apply_changes
+from heat_plugins.space import point_set as seen
+from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry
 
 CHECKED = settings(deadline=None, max_examples=100)
