@@ -1,19 +1,17 @@
 """Heat-kernel Bayesian optimisation for categorical and mixed search spaces.
 
-A map of the package:
+A map of the package (``docs/architecture.md`` has the whole of it):
 
-    space       parameters, and the arrays in which the core sees them
-                (choices, numeric: the kinds of parameters; conditions: when they exist)
-    structures  what a user knows about the objective: symmetries, effects that add up
-    model       the kernel of the surrogate and all that is said about it
-                (graphs: which choices are next to each other; kernel_registry: kernels by name)
-    kernels     formulas and helpers of the kernels of the paper
-    core        from a history of evaluations to the next point; knows no host
-    optuna      ``HeatSampler``, the door for Optuna
-    ax          ``heat_generation_strategy``, the door for Ax
-    torch       ``CombinatorialKernel``, every kernel of the core for GPyTorch
-    botorch     ``HeatGP``, the surrogate alone, for loops of one's own
-    benchmarks  the comparison problems and what is measured on them
+    suggest      the pipeline, from what is known (``dataset``) to the next point
+    space        parameters, and the arrays in which everything else sees them
+    spec         what a user says: the kernel, structures, what is known about choices
+    kernels      the kernels of the paper
+    gp           the Gaussian process; acquisition, search: how the next point is chosen
+    insight      what was learnt, for people
+    optuna       ``HeatSampler``, the integration with Optuna
+    ax           ``heat_generation_strategy``, the integration with Ax
+    torch        the kernels for GPyTorch, and ``HeatGP`` for BoTorch
+    benchmarks   the comparison problems and what is measured on them
 
 Importing this package loads none of PyTorch, Optuna and Ax; names are resolved on first use.
 """

@@ -1,4 +1,4 @@
-"""The door for Ax: ``heat_generation_strategy``.
+"""The integration with Ax: ``heat_generation_strategy``.
 
 Importing this module also tells Ax how to load stored experiments that use it.
 """

@@ -32,8 +32,8 @@ __all__ = ["HeatCodes"]
 class HeatCodes(Transform):
     """Turns every parameter into its column of a point: a code, or a number in [0, 1].
 
-    One transform in place of Ax's for choices, logarithms and units, so that both doors show
-    the core the same numbers. Parameter constraints are not carried over: the adapter reads
+    One transform in place of Ax's for choices, logarithms and units, so that both integrations
+    show the core the same numbers. Parameter constraints are not carried over: the adapter reads
     them as they are. Parameters that exist under some choices only have been filled in by
     ``Cast`` before and are emptied by it again; ``conditions`` tells which those are.
 

@@ -1,4 +1,4 @@
-"""``heat_generation_strategy``: the door through which Ax asks the core for arms."""
+"""``heat_generation_strategy``: how Ax asks for arms."""
 
 from __future__ import annotations
 

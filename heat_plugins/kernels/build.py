@@ -73,7 +73,7 @@ class Builder:
     Args:
         space: The parameters.
         model: What the user chose and knows. Names that are not in the space do not matter
-            here: the doors know whether they will come.
+            here: the integrations know whether they will come.
         conditions: When parameters exist, if not always. Optional ones have a heat kernel of
             their own, times whatever the kernel of the others is; graphs, quantities and
             groups that name them have no effect.

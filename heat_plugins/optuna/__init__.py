@@ -1,4 +1,4 @@
-"""The door for Optuna: ``HeatSampler``."""
+"""The integration with Optuna: ``HeatSampler``."""
 
 from heat_plugins.optuna.sampler import HeatSampler
 

@@ -1,4 +1,4 @@
-"""``HeatSampler``: the door through which Optuna asks the core for points."""
+"""``HeatSampler``: how Optuna asks for points."""
 
 from __future__ import annotations
 

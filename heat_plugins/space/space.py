@@ -12,7 +12,7 @@ Notation
                  existence depends on others (conditions.py)
     ===========  =====================================================================
 
-A space knows no host. The doors translate their own parameter types into these and
+A space knows no host. The integrations translate their own parameter types into these and
 their trials into mappings ``{name: value}``; everything after that happens on points.
 """
 

@@ -1,4 +1,4 @@
-"""What the tests of the Ax door share."""
+"""What the tests of the integration with Ax share."""
 
 import logging
 from collections.abc import Callable, Sequence

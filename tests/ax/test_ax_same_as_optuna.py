@@ -1,4 +1,4 @@
-"""Both doors lead to one core: the same settings, seed and values give the same proposals."""
+"""Both integrations have one core: the same settings, seed and values give the same proposals."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +66,7 @@ def space_of(with_numbers: bool) -> dict[str, BaseDistribution]:
 
 
 def ask_both(client: Client, study: optuna.Study, space: Any) -> tuple[int, optuna.Trial]:
-    """Ask both doors for the next trial, and compare what they say."""
+    """Ask both integrations for the next trial, and compare what they say."""
     ((index, params),) = client.get_next_trials(1).items()
     if not study.get_trials(deepcopy=False):  # Optuna does not know the space before the first
         study.enqueue_trial(params)

@@ -302,7 +302,7 @@ def test_as_many_trials_as_may_run(client_of: Any, small: list[Any]) -> None:
     assert len(client.get_next_trials(max_trials=5)) == 1
 
 
-# ------------------------------------------------------------------------ the other doors
+# ------------------------------------------------------------------------ the other ways in
 
 
 @pytest.mark.filterwarnings("ignore:The `AxClient` class is deprecated:DeprecationWarning")

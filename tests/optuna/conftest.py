@@ -1,4 +1,4 @@
-"""What the tests of the Optuna door share."""
+"""What the tests of the integration with Optuna share."""
 
 import os
 import shutil
