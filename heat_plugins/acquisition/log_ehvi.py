@@ -15,7 +15,7 @@ The region is a sum of boxes (pareto.py) and the objectives are independent, so 
 
     EHVI = sum_b prod_j D_bj
 
-(Emmerich et al., 2011; Yang et al., 2019). As in acquisition.py everything is a logarithm, for
+(Emmerich et al., 2011; Yang et al., 2019). As in log_ei.py everything is a logarithm, for
 a value to climb where the improvement itself is zero in float64. Boxes share their sides with
 others, and psi is found once for each distinct one.
 """

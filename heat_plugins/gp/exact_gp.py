@@ -3,7 +3,7 @@
 Notation
     ===========  =====================================================================
     n, m, d      observations, candidates, parameters
-    theta        (p,) hyperparameters of the kernel (covariance.py)
+    theta        (p,) hyperparameters of the kernel (kernels/base.py)
     lam          noise variance as a share of the signal variance
     tau          (n,) known noise: variances of the standardised values, 0 where not known
     K            (n, n) kernel + diag(lam + tau + blur^2 (y - min y)^2)

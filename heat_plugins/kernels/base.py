@@ -98,7 +98,7 @@ class Covariance(ABC):
         level: Which hyperparameter is the common level of its log weights; None if there is
             no such thing. Kernels that are units of a larger one are compared by it.
         warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
-        blur: How loosely bad values are fitted (surrogate.py).
+        blur: How loosely bad values are fitted (gp/exact_gp.py).
     """
 
     bounds: Array

@@ -519,7 +519,7 @@ class Builder:
         return not self._groups and not self.model.anchors and self._profile() is None
 
     def own_variance(self, column: int, kernel: Covariance, theta: Array) -> float:
-        """Return the mean of k~(x, x), a parameter's part of a product (orders.py).
+        """Return the mean of k~(x, x), a parameter's part of a product (additive.py).
 
         Where all other parameters agree, the product is this parameter's factor alone.
         """

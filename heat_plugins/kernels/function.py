@@ -7,7 +7,7 @@ Notation
     ===========  =====================================================================
 
 Derivatives are central differences, so a fit costs 2 p kernel matrices a step. A kernel that
-proves useful should get them in closed form (``covariance.py``).
+proves useful should get them in closed form (``base.py``).
 """
 
 from __future__ import annotations

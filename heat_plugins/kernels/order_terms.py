@@ -1,6 +1,6 @@
 """The orders of an additive kernel at some pairs of points, from sums over its units.
 
-Notation as in ``orders.py``: U units, power sums p_s, elementary symmetric polynomials e_q,
+Notation as in ``additive.py``: U units, power sums p_s, elementary symmetric polynomials e_q,
 strengths (Q + 2,) of the constant, the orders and the remainder.
 
 The recursion of Newton and Girard takes power sums alone, but its signs alternate, which

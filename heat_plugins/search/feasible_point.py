@@ -2,7 +2,7 @@
 
 Notation
     ===========  =====================================================================
-    W, v, b      weights, what is summed, and bounds of the limits (limits.py)
+    W, v, b      weights, what is summed, and bounds of the limits (linear_constraints.py)
     k            variables of a column: one for a number, one for each choice of a code
     t            how far inside the limits the point is, as a share of their scales
     ===========  =====================================================================
