@@ -2,7 +2,7 @@
 
 A map of the package (``docs/architecture.md`` has the whole of it):
 
-    suggest      the pipeline, from what is known (``dataset``) to the next point
+    suggest      the pipeline, from what is known (``history``) to the next point
     space        parameters, and the arrays in which everything else sees them
     spec         what a user says: the kernel, structures, what is known about choices
     kernels      the kernels of the paper

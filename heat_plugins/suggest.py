@@ -5,7 +5,7 @@
             -> genetic search inside the trust region -> point
 
 The same space, history, settings and seed give the same point in any process; what is kept
-between calls is a memo that changes the time and never the result.
+between calls is a cache that changes the time and never the result.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.dataset import NO_REGION, History, canonical
-from heat_plugins.gp.fit import Chosen, FitMemo
+from heat_plugins.gp.fit import Chosen, FitCache
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
+from heat_plugins.history import NO_REGION, History, canonical
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
@@ -38,9 +39,10 @@ from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
 from heat_plugins.spec.model import Model
 
 __all__ = [
-    "FitMemo",
+    "FitCache",
     "History",
     "NothingAllowed",
+    "Problem",
     "Settings",
     "Suggestion",
     "canonical",
@@ -49,7 +51,7 @@ __all__ = [
 ]
 
 
-FAILURES = -1  # the memo of the model of failures, next to those of objectives and constraints
+FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
 
 
 class NothingAllowed(ValueError):
@@ -78,6 +80,10 @@ class Settings:
     max_fit_points: int = 300
     model: Model = field(default_factory=Model)
 
+    def model_budget(self, builder: Builder) -> ModelBudget:
+        """Return how many observations a model may have, in the space of a builder."""
+        return ModelBudget(builder.fit_points(self.max_fit_points), self.max_model_points)
+
 
 @dataclass(frozen=True, eq=False)
 class Suggestion:
@@ -93,6 +99,7 @@ class Suggestion:
         alternatives: (k, d) other new points that the search found good, the best first; None
             where there was no search.
         leaves_out_constraints: Whether trials break constraints that are not modelled.
+        optional: The columns of parameters that do not exist at every point.
     """
 
     point: Array
@@ -103,6 +110,7 @@ class Suggestion:
     acquisition: float = math.nan
     alternatives: Array | None = None
     leaves_out_constraints: bool = False
+    optional: tuple[int, ...] = ()
 
     @property
     def candidates(self) -> Array:
@@ -112,45 +120,58 @@ class Suggestion:
         return np.concatenate([self.point[None], self.alternatives])
 
 
-@usual_errors
-def suggest(
-    space: Space,
-    history: History,
-    settings: Settings,
-    rng: np.random.Generator,
-    held: Mapping[int, float] | None = None,
-    memo: FitMemo | None = None,
-    allowed: Allowed | None = None,
-    conditions: Conditions | None = None,
-    reference: Array | None = None,
-    limits: LinearLimits | None = None,
-) -> Suggestion:
-    """Return the next point to evaluate.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Where the next point may be, and what is of interest there.
 
     Args:
         space: The parameters.
-        history: What is known.
-        settings: What the user chose.
-        rng: Source of randomness; the only one.
-        held: Coordinates that are given, by column; the rest is optimised for them.
-        memo: Where to keep the last fit. It saves time and changes nothing else.
+        fixed: Coordinates that are given, by column; the rest is optimised for them.
         allowed: Tells which of points (n, d) may be proposed at all; None for all of them.
+        limits: Linear limits that the point must keep; None for none.
         conditions: When each parameter exists, where that is known; None learns it from the
             history.
         reference: (M,) the worst value of each of several objectives that is of interest, NaN
             where none is; None for none at all.
-        limits: Linear limits that the point must keep; None for none.
+    """
+
+    space: Space
+    fixed: Mapping[int, float] = field(default_factory=dict)
+    allowed: Allowed | None = None
+    limits: LinearLimits | None = None
+    conditions: Conditions | None = None
+    reference: Array | None = None
+
+
+@usual_errors
+def suggest(
+    problem: Problem,
+    history: History,
+    settings: Settings,
+    rng: np.random.Generator,
+    cache: FitCache | None = None,
+) -> Suggestion:
+    """Return the next point to evaluate.
+
+    Args:
+        problem: The parameters, and where the point may be.
+        history: What is known.
+        settings: What the user chose.
+        rng: Source of randomness; the only one.
+        cache: Where to keep the last fit. It saves time and changes nothing else.
     """
     keep_freed_memory()
-    held = held or {}
-    memo = FitMemo() if memo is None else memo
+    space, fixed, limits = problem.space, problem.fixed, problem.limits
+    conditions, allowed = problem.conditions, problem.allowed
+    cache = FitCache() if cache is None else cache
     if conditions is None:
         conditions = conditions_from(space, history.points, history.others)
     else:
         history = _as_declared(space, history, conditions)
         conditions = conditions if conditions.trees else None
-    builder = memo.builder_for(space, settings.model, conditions)
+    builder = cache.builder_for(space, settings.model, conditions)
     symmetry = builder.symmetry()
+    optional = tuple(np.flatnonzero(builder.optional).tolist())
     new_beginning = begin_otherwise(space, history.points, history.others, conditions)
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
@@ -160,15 +181,15 @@ def suggest(
     if limits is not None:
         allowed = both(limits.holds, allowed)
     avoid = PointSet(everything, symmetry, allowed, space.resolution)
-    if new_beginning is not None and not held:
+    if new_beginning is not None and not fixed:
         avoid = avoid.restricted_to(new_beginning)
-    whole = Domain(space, held=held, conditions=conditions, limits=limits)
+    whole = Domain(space, held=fixed, conditions=conditions, limits=limits)
     if whole.is_empty(history.points):
         raise NothingAllowed("no point was found that keeps the limits")
     if len(history.points) < max(settings.n_startup_trials, 1):
-        return _anything(whole, avoid, history, rng, allowed)
+        return replace(_anything(whole, avoid, history, rng, allowed), optional=optional)
 
-    goal = Goal(history, reference)
+    goal = Goal(history, problem.reference)
     region = TrustRegion()
     if settings.trust_region is not None:
         region = replay(
@@ -176,11 +197,11 @@ def suggest(
         )
         region = goal.choose_centre(region, rng)
     domain = replace(whole, region=region.as_region(space))
-    outputs = _outputs(builder, history, settings, region, memo)
+    outputs = _outputs(builder, history, settings, region, cache)
     acquisition = goal.acquisition(outputs, region)
     starts = _starts(history, goal, domain)
-    # Whoever holds a choice wants this branch; a front may go through many.
-    has_branches = conditions is not None and not held and goal.has_one_objective
+    # Whoever fixes a choice wants this branch; a front may go through many.
+    has_branches = conditions is not None and not fixed and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
     points = maximise(acquisition, domain, around, starts, rng, settings.search)
     if around is not avoid and outputs.expect_failure(points):
@@ -206,7 +227,7 @@ def suggest(
             points = maximise(acquisition, whole, nothing, starts, rng, settings.search)
             is_new = False
     if not len(points):
-        return _anything(whole, avoid, history, rng, allowed)
+        return replace(_anything(whole, avoid, history, rng, allowed), optional=optional)
     point = whole.settle(points[:1], rng)[0]
     value = float(acquisition(point[None])[0])
     return Suggestion(
@@ -218,6 +239,7 @@ def suggest(
         value,
         points[1:],
         outputs.leaves_out_constraints,
+        optional,
     )
 
 
@@ -280,27 +302,36 @@ def _expects_little(
 
 
 def _outputs(
-    builder: Builder, history: History, settings: Settings, region: TrustRegion, memo: FitMemo
+    builder: Builder, history: History, settings: Settings, region: TrustRegion, cache: FitCache
 ) -> Outputs:
     """Return the models of every objective and every constraint."""
     objectives = [
-        objective_of(builder, history, settings, region, memo, index)
+        objective_of(builder, history, settings, cache, index, centre=region.centre)
         for index in range(history.objectives.shape[1])
     ]
+    budget = settings.model_budget(builder)
     constraints = []
     columns, leaves_out = modelled_constraints(history.constraint_values)
     for column in columns:
-        values, index = history.constraint_values[:, column], len(objectives) + int(column)
-        constraints.append(
-            _fit(builder, history, values, settings, region, memo, index, True, True)
+        index = len(objectives) + int(column)
+        data = OutcomeData(
+            history.points,
+            history.constraint_values[:, column],
+            history.noise_of(index),
+            settings.deterministic,
+            is_constraint=True,
         )
-    success = log_success(
-        builder,
-        history,
-        builder.fit_points(settings.max_fit_points),
-        settings.max_model_points,
-        memo.of_output(FAILURES),
-    )
+        constraints.append(
+            fit_output(
+                builder,
+                data,
+                budget,
+                cache.of_output(index),
+                centre=region.centre,
+                without_value=history.without_value,
+            )
+        )
+    success = log_success(builder, history, budget, cache.of_output(FAILURES))
     return Outputs(objectives, constraints, history.pending, success, leaves_out)
 
 
@@ -309,9 +340,10 @@ def objective_of(
     builder: Builder,
     history: History,
     settings: Settings,
-    region: TrustRegion,
-    memo: FitMemo,
+    cache: FitCache,
     index: int = 0,
+    *,
+    centre: Array | None = None,
     evenly: bool = False,
 ) -> Output:
     """Return the model of one objective of a history that is not empty.
@@ -321,34 +353,20 @@ def objective_of(
     """
     model = settings.model
     has_sums = model.is_auto or model.combination is not None
-    evenly = evenly or has_sums or history.has_rivals_of_values
-    values = history.objectives[:, index]
-    return _fit(builder, history, values, settings, region, memo, index, False, evenly)
-
-
-def _fit(
-    builder: Builder,
-    history: History,
-    values: Array,
-    settings: Settings,
-    region: TrustRegion,
-    memo: FitMemo,
-    index: int,
-    is_constraint: bool,
-    evenly: bool,
-) -> Output:
+    data = OutcomeData(
+        history.points,
+        history.objectives[:, index],
+        history.noise_of(index),
+        settings.deterministic,
+        evenly=evenly or has_sums or history.has_rivals_of_values,
+    )
     return fit_output(
         builder,
-        history,
-        values,
-        region.centre,
-        settings.deterministic,
-        builder.fit_points(settings.max_fit_points),
-        settings.max_model_points,
-        memo.of_output(index),
-        is_constraint,
-        evenly,
-        history.noise_of(index),
+        data,
+        settings.model_budget(builder),
+        cache.of_output(index),
+        centre=centre,
+        without_value=history.without_value,
     )
 
 

@@ -11,7 +11,7 @@ import heat_plugins
 
 ROOT = Path(heat_plugins.__file__).parent
 BELOW_KERNELS = {"runtime", "space", "spec"}
-BELOW_GP = {*BELOW_KERNELS, "batch_function", "dataset", "kernels"}
+BELOW_GP = {*BELOW_KERNELS, "batch_function", "history", "kernels"}
 BELOW_SUGGEST = {*BELOW_GP, "gp", "search", "acquisition"}
 BELOW_HOSTS = {*BELOW_SUGGEST, "insight", "suggest", "_extras"}
 # By package, or by file on the top floor: what it may import. Whatever an entry names comes
@@ -25,9 +25,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spec": {"runtime", "space"},
     "kernels": {*BELOW_KERNELS, "_extras"},
     "batch_function": {"space"},
-    "dataset": {"space"},
+    "history": {"space"},
     "gp": BELOW_GP,
-    "search": {"runtime", "space", "batch_function", "dataset"},
+    "search": {"runtime", "space", "batch_function", "history"},
     "acquisition": {*BELOW_GP, "gp", "search"},
     "insight": {*BELOW_GP, "gp"},
     "suggest": BELOW_SUGGEST,

@@ -10,15 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition import builder as goal_module
-from heat_plugins.dataset import NO_REGION
 from heat_plugins.gp.outcome_transform import standardise
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, RandomDecomposition
-from heat_plugins.suggest import FitMemo, History, NothingAllowed, Settings, suggest
+from heat_plugins.suggest import FitCache, History, NothingAllowed, Problem, Settings, suggest
 
 FEW = settings(deadline=None, max_examples=12)
 SMALL_SEARCH = SearchBudget(
@@ -72,12 +72,12 @@ def extended(history, suggestion, value):
     )
 
 
-def run(space, n, settings, memo=None, objective=value_of, seed=0):
+def run(space, n, settings, cache=None, objective=value_of, seed=0):
     """Return the points and regions that ``n`` calls in a row suggest."""
     history, asked = some_history(space, 0), []
     for i in range(n):
         rng = np.random.default_rng([seed, i])
-        suggestion = suggest(space, history, settings, rng, memo=memo)
+        suggestion = suggest(Problem(space), history, settings, rng, cache=cache)
         asked.append((suggestion.point, suggestion.asked_from, suggestion.is_new))
         history = extended(history, suggestion, objective(suggestion.point[None])[0])
     return asked
@@ -110,10 +110,12 @@ def test_the_same_arguments_give_the_same_point(space, deterministic):
     options = dataclasses.replace(QUICK, deterministic=deterministic)
     history = some_history(space, 12, n_pending=2, n_others=1)
     before = [copy.deepcopy(array) for array in dataclasses.astuple(history)]
-    first = suggest(space, history, options, np.random.default_rng(5))
-    memo = FitMemo()
-    for memo_or_none in (None, memo, memo, FitMemo()):
-        again = suggest(space, history, options, np.random.default_rng(5), memo=memo_or_none)
+    first = suggest(Problem(space), history, options, np.random.default_rng(5))
+    cache = FitCache()
+    for cache_or_none in (None, cache, cache, FitCache()):
+        again = suggest(
+            Problem(space), history, options, np.random.default_rng(5), cache=cache_or_none
+        )
         np.testing.assert_array_equal(again.point, first.point)
         assert (again.asked_from, again.is_new) == (first.asked_from, first.is_new)
     for array, old in zip(dataclasses.astuple(history), before, strict=True):
@@ -126,35 +128,37 @@ def test_the_same_arguments_give_the_same_point(space, deterministic):
 def test_a_memo_changes_nothing_in_a_whole_run(space, rules):
     options = dataclasses.replace(QUICK, trust_region=rules)
     without = run(space, 30, options)
-    assert_same_run(without, run(space, 30, options, memo=FitMemo()))
+    assert_same_run(without, run(space, 30, options, cache=FitCache()))
 
 
 def test_a_memo_of_another_study_changes_nothing():
-    memo = FitMemo()
+    cache = FitCache()
     suggest(
-        CATEGORIES,
+        Problem(CATEGORIES),
         some_history(CATEGORIES, 20, seed=1),
         QUICK,
         np.random.default_rng(0),
-        memo=memo,
+        cache=cache,
     )
     history = some_history(CATEGORIES, 20, seed=2)
-    with_memo = suggest(CATEGORIES, history, QUICK, np.random.default_rng(3), memo=memo)
-    without = suggest(CATEGORIES, history, QUICK, np.random.default_rng(3))
-    np.testing.assert_array_equal(with_memo.point, without.point)
+    with_cache = suggest(
+        Problem(CATEGORIES), history, QUICK, np.random.default_rng(3), cache=cache
+    )
+    without = suggest(Problem(CATEGORIES), history, QUICK, np.random.default_rng(3))
+    np.testing.assert_array_equal(with_cache.point, without.point)
 
 
 def test_a_memo_of_other_settings_changes_nothing():
     history = some_history(CATEGORIES, 40)
     small = dataclasses.replace(QUICK, max_fit_points=10)
-    memo = FitMemo()
-    suggest(CATEGORIES, history, small, np.random.default_rng(0), memo=memo)
+    cache = FitCache()
+    suggest(Problem(CATEGORIES), history, small, np.random.default_rng(0), cache=cache)
     for options in (QUICK, dataclasses.replace(QUICK, deterministic=True), small):
         for seed in range(3):
             rngs = [np.random.default_rng(seed) for _ in range(2)]
-            with_memo = suggest(CATEGORIES, history, options, rngs[0], memo=memo)
-            without = suggest(CATEGORIES, history, options, rngs[1])
-            np.testing.assert_array_equal(with_memo.point, without.point)
+            with_cache = suggest(Problem(CATEGORIES), history, options, rngs[0], cache=cache)
+            without = suggest(Problem(CATEGORIES), history, options, rngs[1])
+            np.testing.assert_array_equal(with_cache.point, without.point)
 
 
 def test_randomness_comes_from_the_generator_alone():
@@ -173,7 +177,7 @@ def test_start_up_is_random_and_belongs_to_no_region():
     for n in range(5):
         history = some_history(MIXED, n, n_pending=2)
         points += [
-            suggest(MIXED, history, options, np.random.default_rng([n, seed]))
+            suggest(Problem(MIXED), history, options, np.random.default_rng([n, seed]))
             for seed in range(20)
         ]
     assert {suggestion.asked_from for suggestion in points} == {NO_REGION}
@@ -182,7 +186,10 @@ def test_start_up_is_random_and_belongs_to_no_region():
     for column in np.flatnonzero(np.isfinite(MIXED.n_levels)):
         assert len(set(codes[:, column])) == MIXED.n_levels[column]
     assert (
-        suggest(MIXED, some_history(MIXED, 5), options, np.random.default_rng(0)).asked_from == 0
+        suggest(
+            Problem(MIXED), some_history(MIXED, 5), options, np.random.default_rng(0)
+        ).asked_from
+        == 0
     )
 
 
@@ -191,8 +198,8 @@ def test_start_up_does_not_look_at_the_values():
     flipped = dataclasses.replace(history, values=-history.values)
     for seed in range(3):
         np.testing.assert_array_equal(
-            suggest(MIXED, history, QUICK, np.random.default_rng(seed)).point,
-            suggest(MIXED, flipped, QUICK, np.random.default_rng(seed)).point,
+            suggest(Problem(MIXED), history, QUICK, np.random.default_rng(seed)).point,
+            suggest(Problem(MIXED), flipped, QUICK, np.random.default_rng(seed)).point,
         )
 
 
@@ -200,7 +207,7 @@ def test_start_up_does_not_look_at_the_values():
 def test_nothing_known_gives_a_random_point(n_startup):
     options = dataclasses.replace(QUICK, n_startup_trials=n_startup)
     nothing = some_history(MIXED, 0)
-    suggestion = suggest(MIXED, nothing, options, np.random.default_rng(0))
+    suggestion = suggest(Problem(MIXED), nothing, options, np.random.default_rng(0))
     assert is_valid(MIXED, suggestion.point)
     assert suggestion.is_new and suggestion.asked_from == NO_REGION
     assert nothing.points.shape == nothing.pending.shape == nothing.others.shape == (0, 7)
@@ -251,7 +258,7 @@ def test_a_known_point_is_suggested_only_when_all_are_known(
         trust_region=rules,
         search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to),
     )
-    suggestion = suggest(space, history, options, rng)
+    suggestion = suggest(Problem(space), history, options, rng)
     assert tuple(suggestion.point) in rows(everything)
     assert suggestion.is_new == (len(known) < len(everything))
     assert suggestion.is_new == (tuple(suggestion.point) not in rows(known))
@@ -280,7 +287,7 @@ def test_points_under_evaluation_are_not_suggested_again(seed):
     """Asking several times without an answer gives different points."""
     history = some_history(CATEGORIES, 8, seed=seed)
     for _ in range(6):
-        suggestion = suggest(CATEGORIES, history, QUICK, np.random.default_rng(seed))
+        suggestion = suggest(Problem(CATEGORIES), history, QUICK, np.random.default_rng(seed))
         assert tuple(suggestion.point) not in rows(
             np.concatenate([history.points, history.pending])
         )
@@ -303,7 +310,7 @@ def test_held_columns_are_held(seed, n, columns):
     wanted = MIXED.sample(1, rng)[0]
     held = {column: float(wanted[column]) for column in columns}
     history = some_history(MIXED, n, seed=seed)
-    suggestion = suggest(MIXED, history, QUICK, rng, held=held)
+    suggestion = suggest(Problem(MIXED, fixed=held), history, QUICK, rng)
     assert all(suggestion.point[column] == value for column, value in held.items())
     assert is_valid(MIXED, suggestion.point)
 
@@ -312,9 +319,9 @@ def test_only_the_free_columns_can_run_out():
     held = {0: 1.0}
     everything = Domain(GRID, held=held).enumerate()
     history = History.of(GRID, everything, value_of(everything))
-    again = suggest(GRID, history, QUICK, np.random.default_rng(0), held=held)
+    again = suggest(Problem(GRID, fixed=held), history, QUICK, np.random.default_rng(0))
     assert not again.is_new and again.point[0] == 1.0
-    other = suggest(GRID, history, QUICK, np.random.default_rng(0), held={0: 0.0})
+    other = suggest(Problem(GRID, fixed={0: 0.0}), history, QUICK, np.random.default_rng(0))
     assert other.is_new and other.point[0] == 0.0
 
 
@@ -325,20 +332,20 @@ def test_only_the_free_columns_can_run_out():
 def test_long_histories_are_cut_for_the_model(space, n, limit):
     options = dataclasses.replace(QUICK, max_model_points=limit, max_fit_points=limit)
     history = some_history(space, n)
-    suggestion = suggest(space, history, options, np.random.default_rng(0))
+    suggestion = suggest(Problem(space), history, options, np.random.default_rng(0))
     assert is_valid(space, suggestion.point)
     assert tuple(suggestion.point) not in rows(history.points)
-    memo = FitMemo()
-    again = suggest(space, history, options, np.random.default_rng(0), memo=memo)
+    cache = FitCache()
+    again = suggest(Problem(space), history, options, np.random.default_rng(0), cache=cache)
     np.testing.assert_array_equal(again.point, suggestion.point)
 
 
 def test_limits_beyond_the_history_make_no_difference():
     history = some_history(CATEGORIES, 30)
-    plain = suggest(CATEGORIES, history, QUICK, np.random.default_rng(0))
+    plain = suggest(Problem(CATEGORIES), history, QUICK, np.random.default_rng(0))
     exact = dataclasses.replace(QUICK, max_model_points=30, max_fit_points=30)
     np.testing.assert_array_equal(
-        suggest(CATEGORIES, history, exact, np.random.default_rng(0)).point, plain.point
+        suggest(Problem(CATEGORIES), history, exact, np.random.default_rng(0)).point, plain.point
     )
 
 
@@ -363,7 +370,7 @@ def test_any_values_give_a_point(values, rules, deterministic):
     for space in (MIXED, CATEGORIES):
         points = space.sample(12, np.random.default_rng(0))
         history = History.of(space, points, values)
-        suggestion = suggest(space, history, options, np.random.default_rng(1))
+        suggestion = suggest(Problem(space), history, options, np.random.default_rng(1))
         assert is_valid(space, suggestion.point)
         assert suggestion.is_new
 
@@ -385,7 +392,9 @@ def test_an_infinite_value_is_only_a_bad_one(deterministic, rules):
         rest = values[n_infinite:]
         finite[:n_infinite] = rest.max() + 0.1 * np.ptp(rest)
         suggested = [
-            suggest(space, History.of(space, points, v), options, np.random.default_rng(2)).point
+            suggest(
+                Problem(space), History.of(space, points, v), options, np.random.default_rng(2)
+            ).point
             for v in (infinite, finite)
         ]
         np.testing.assert_array_equal(*suggested)
@@ -405,7 +414,12 @@ def test_the_best_value_is_the_one_to_improve_on(monkeypatch, rules, worst):
     options = dataclasses.replace(QUICK, trust_region=rules, deterministic=True)
     points = CATEGORIES.sample(10, np.random.default_rng(0))
     values = np.append(np.arange(9.0), worst)
-    suggest(CATEGORIES, History.of(CATEGORIES, points, values), options, np.random.default_rng(1))
+    suggest(
+        Problem(CATEGORIES),
+        History.of(CATEGORIES, points, values),
+        options,
+        np.random.default_rng(1),
+    )
     assert asked == [pytest.approx(standardise(values, evenly=False).min())]
 
 
@@ -414,7 +428,7 @@ def test_conflicting_values_of_one_point_give_a_point(deterministic):
     options = dataclasses.replace(QUICK, deterministic=deterministic)
     points = np.repeat(CATEGORIES.sample(3, np.random.default_rng(0)), 4, axis=0)
     history = History.of(CATEGORIES, points, np.arange(12.0))
-    suggestion = suggest(CATEGORIES, history, options, np.random.default_rng(1))
+    suggestion = suggest(Problem(CATEGORIES), history, options, np.random.default_rng(1))
     assert suggestion.is_new and is_valid(CATEGORIES, suggestion.point)
 
 
@@ -463,7 +477,7 @@ def test_suggestions_stay_near_the_centre_of_a_small_region():
     history = History.of(space, points, values, asked_from=np.zeros(14, dtype=np.int64))
     options = dataclasses.replace(QUICK, trust_region=rules)
     for seed in range(5):
-        suggestion = suggest(space, history, options, np.random.default_rng(seed))
+        suggestion = suggest(Problem(space), history, options, np.random.default_rng(seed))
         assert (suggestion.point != points[0]).sum() <= math.ceil(0.3 / 1.5**2 * 12)
         assert suggestion.asked_from == 0
 
@@ -507,7 +521,7 @@ def test_the_model_prefers_the_better_half(n_codes):
     space = Space((Categorical("good", "ab"), Integer("i", 0, n_codes)))
     points = space.encode_all([{"good": g, "i": i} for i in range(0, 6, 2) for g in "ab"])
     history = History.of(space, points, points[:, 0])
-    suggestion = suggest(space, history, QUICK, np.random.default_rng(n_codes))
+    suggestion = suggest(Problem(space), history, QUICK, np.random.default_rng(n_codes))
     assert suggestion.point[0] == 0.0
 
 
@@ -535,13 +549,15 @@ def test_a_suggestion_has_what_its_branch_has(rules):
     points = in_branches(16)
     history = History.of(BRANCHES, points, np.nansum(points, axis=1))
     for seed in range(6):
-        suggestion = suggest(BRANCHES, history, options, np.random.default_rng(seed))
+        suggestion = suggest(Problem(BRANCHES), history, options, np.random.default_rng(seed))
         branch, of_a, of_b, everywhere = suggestion.point
         assert (np.isnan(of_a), np.isnan(of_b)) == (branch == 1.0, branch == 0.0)
         assert not np.isnan(everywhere)
         assert math.isfinite(suggestion.acquisition)
         held = {0: 1.0 - branch}
-        other = suggest(BRANCHES, history, options, np.random.default_rng(seed), held=held)
+        other = suggest(
+            Problem(BRANCHES, fixed=held), history, options, np.random.default_rng(seed)
+        )
         assert other.point[0] == held[0] and np.isnan(other.point[int(2 - held[0])])
 
 
@@ -563,7 +579,9 @@ def test_what_is_given_but_does_not_exist_is_left_out_and_the_rest_is_new():
             options = dataclasses.replace(
                 QUICK, search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to)
             )
-            suggestion = suggest(space, history, options, np.random.default_rng(0), held=held)
+            suggestion = suggest(
+                Problem(space, fixed=held), history, options, np.random.default_rng(0)
+            )
             np.testing.assert_array_equal(suggestion.point, everything[unseen])
             assert suggestion.is_new
 
@@ -595,7 +613,7 @@ def test_trials_that_ended_or_began_half_way_do_no_harm(space, model, n_objectiv
     values = values[:, 0] if n_objectives == 1 else values
     options = dataclasses.replace(QUICK, model=model)
     history = History.of(space, points, values, pending=half[:2], others=half[2:])
-    suggestion = suggest(space, history, options, np.random.default_rng(1))
+    suggestion = suggest(Problem(space), history, options, np.random.default_rng(1))
     assert is_valid(space, suggestion.point)
     assert math.isfinite(suggestion.acquisition)
 
@@ -614,10 +632,12 @@ def constrained(n, limit, seed=0, **fields):
 def test_suggestions_lie_where_the_constraint_is_expected_to_hold(deterministic, rules):
     options = dataclasses.replace(QUICK, deterministic=deterministic, trust_region=rules)
     space, history = constrained(20, 0.5)
-    found = [suggest(space, history, options, np.random.default_rng(s)).point for s in range(6)]
+    found = [
+        suggest(Problem(space), history, options, np.random.default_rng(s)).point for s in range(6)
+    ]
     assert all(0.4 < point[0] < 0.75 for point in found)
     unconstrained = dataclasses.replace(history, constraints=None)
-    free = suggest(space, unconstrained, options, np.random.default_rng(0)).point
+    free = suggest(Problem(space), unconstrained, options, np.random.default_rng(0)).point
     assert free[0] < 0.2
 
 
@@ -625,7 +645,9 @@ def test_suggestions_lie_where_the_constraint_is_expected_to_hold(deterministic,
 def test_while_nothing_is_feasible_feasibility_is_looked_for(rules):
     options = dataclasses.replace(QUICK, trust_region=rules)
     space, history = constrained(12, 1.2)  # the larger the better, and never enough
-    found = [suggest(space, history, options, np.random.default_rng(s)).point for s in range(4)]
+    found = [
+        suggest(Problem(space), history, options, np.random.default_rng(s)).point for s in range(4)
+    ]
     assert all(point[0] > 0.7 for point in found)
 
 
@@ -634,7 +656,8 @@ def test_a_constraint_that_always_holds_changes_nothing():
     without = dataclasses.replace(history, constraints=None)
     for seed in range(3):
         points = [
-            suggest(space, h, QUICK, np.random.default_rng(seed)).point for h in (history, without)
+            suggest(Problem(space), h, QUICK, np.random.default_rng(seed)).point
+            for h in (history, without)
         ]
         np.testing.assert_array_equal(*points)
 
@@ -657,7 +680,7 @@ def test_any_constraints_give_a_point(column, n_objectives):
     values = np.column_stack([value_of(points), -value_of(points)])[:, :n_objectives]
     constraints = np.column_stack([column, np.linspace(-1.0, 1.0, 8)])
     history = History.of(MIXED, points, np.squeeze(values), constraints=constraints)
-    suggestion = suggest(MIXED, history, QUICK, np.random.default_rng(1))
+    suggestion = suggest(Problem(MIXED), history, QUICK, np.random.default_rng(1))
     assert is_valid(MIXED, suggestion.point) and suggestion.is_new
     assert math.isfinite(suggestion.acquisition)
 
@@ -680,10 +703,10 @@ def test_any_values_of_several_objectives_give_a_point(n_objectives, rules, kind
         values[:, 1] = 7.0
     pending = MIXED.sample(2, rng)
     history = History.of(MIXED, points, values, pending=pending)
-    suggestion = suggest(MIXED, history, options, np.random.default_rng(1))
+    suggestion = suggest(Problem(MIXED), history, options, np.random.default_rng(1))
     assert is_valid(MIXED, suggestion.point) and suggestion.is_new
     assert math.isfinite(suggestion.acquisition)
-    again = suggest(MIXED, history, options, np.random.default_rng(1), memo=FitMemo())
+    again = suggest(Problem(MIXED), history, options, np.random.default_rng(1), cache=FitCache())
     np.testing.assert_array_equal(again.point, suggestion.point)
 
 
@@ -700,7 +723,7 @@ def test_the_front_is_extended_and_not_repeated():
     options = dataclasses.replace(QUICK, deterministic=True, search=SearchBudget())
     found = []
     for seed in range(8):
-        suggestion = suggest(space, history, options, np.random.default_rng(seed))
+        suggestion = suggest(Problem(space), history, options, np.random.default_rng(seed))
         found.append(suggestion.point)
         points = np.concatenate([history.points, suggestion.point[None]])
         history = History.of(space, points, bowls(points))
@@ -721,7 +744,7 @@ def test_only_what_is_allowed_is_suggested(n, rules):
 
         for seed in range(4):
             rng = np.random.default_rng(seed)
-            suggestion = suggest(space, history, options, rng, allowed=allowed)
+            suggestion = suggest(Problem(space, allowed=allowed), history, options, rng)
             assert suggestion.point[0] == 1.0
 
 
@@ -731,11 +754,10 @@ def test_nothing_allowed_is_an_error(space, n):
     history = some_history(space, n)
     with pytest.raises(NothingAllowed):
         suggest(
-            space,
+            Problem(space, allowed=lambda points: np.zeros(len(points), dtype=bool)),
             history,
             QUICK,
             np.random.default_rng(0),
-            allowed=lambda points: np.zeros(len(points), dtype=bool),
         )
 
 
@@ -755,7 +777,7 @@ def test_all_that_is_allowed_is_visited_before_anything_is_repeated(n_startup, e
     history, found = some_history(space, 0), []
     for i in range(12):
         rng = np.random.default_rng(i)
-        suggestion = suggest(space, history, options, rng, allowed=allowed)
+        suggestion = suggest(Problem(space, allowed=allowed), history, options, rng)
         found.append(suggestion)
         history = extended(history, suggestion, float(i % 4))
     assert [s.is_new for s in found] == [True] * 9 + [False] * 3

@@ -12,9 +12,9 @@ from heat_plugins.acquisition.log_ei import LogExpectedImprovement
 from heat_plugins.acquisition.merit import merits, violations
 from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.dataset import History
 from heat_plugins.gp.outcome_transform import place_of, standardise
 from heat_plugins.gp.outcomes import Outputs
+from heat_plugins.history import History
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Array
 

@@ -17,36 +17,33 @@ from __future__ import annotations
 import numpy as np
 
 from heat_plugins.acquisition.feasibility import LogFeasibility
-from heat_plugins.dataset import History
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
+from heat_plugins.history import History
 from heat_plugins.kernels.build import Builder
 
 __all__ = ["log_success"]
 
 
 def log_success(
-    builder: Builder,
-    history: History,
-    max_fit_points: int,
-    max_model_points: int,
-    memo: FitMemo,
+    builder: Builder, history: History, budget: ModelBudget, cache: FitCache
 ) -> LogFeasibility | None:
     """Return the log probability that a trial does not fail; None where none has failed.
 
     Args:
         builder: Makes the kernels.
         history: What is known.
-        max_fit_points: Trials that hyperparameters are fitted to at the most.
-        max_model_points: Trials that the surrogate uses at the most.
-        memo: Where the last fit is kept.
+        budget: How many trials the model may have.
+        cache: Where the last fit is kept.
     """
     if not len(history.others):
         return None
     points, has_failed = history.in_order_of_ending()
     labels = np.where(has_failed, 1.0, -1.0)
-    chosen = fitted(builder, points, labels, False, max_fit_points, memo)
-    points, labels = points[-max_model_points:], labels[-max_model_points:]
+    data = OutcomeData(points, labels, deterministic=False)
+    chosen = fitted(builder, data, budget.fit_points, cache)
+    points, labels = points[-budget.model_points :], labels[-budget.model_points :]
     centre, spread = labels.mean(), labels.std() or 1.0
     surrogate = Surrogate(
         chosen.covariance,

@@ -32,12 +32,12 @@ from heat_plugins.ax.fixed import FIXED_KEY, fixed_values
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.limits import Limits, limits_of
 from heat_plugins.ax.search_space import complete_model
-from heat_plugins.dataset import NO_REGION, History
+from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import NothingAllowed, Suggestion, suggest
+from heat_plugins.suggest import NothingAllowed, Problem, Suggestion, suggest
 
 __all__ = ["HeatAdapter", "HeatStartAdapter"]
 
@@ -77,7 +77,7 @@ class HeatStartAdapter(Adapter):
         codes, generator = self._codes, self.generator
         self._model = complete_model(generator.model, self._model_space)
         try:
-            builder = generator.memo.builder_for(codes.space, self._model, codes.conditions)
+            builder = generator.cache.builder_for(codes.space, self._model, codes.conditions)
             if not self._has_one_arm:
                 builder.kernel(self._model.combination)
         except ValueError as error:
@@ -218,18 +218,16 @@ class HeatStartAdapter(Adapter):
         rng = np.random.default_rng([generator.seed, number, zlib.crc32(b"")])
         try:
             with one_blas_thread():
-                return suggest(
+                problem = Problem(
                     self._codes.space,
-                    history,
-                    generator.settings_with(self._model),
-                    rng,
                     held,
-                    generator.memo,
                     self._limits.allowed,
-                    conditions=self._codes.conditions,
-                    reference=None if aim is None else aim.reference,
-                    limits=self._limits.linear,
+                    self._limits.linear,
+                    self._codes.conditions,
+                    None if aim is None else aim.reference,
                 )
+                settings = generator.settings_with(self._model)
+                return suggest(problem, history, settings, rng, generator.cache)
         except NothingAllowed as error:
             raise SearchSpaceExhausted(
                 "No parameterization was found that satisfies the parameter constraints."

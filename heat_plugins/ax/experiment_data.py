@@ -22,7 +22,7 @@ from ax.utils.common.constants import Keys
 from numpy.typing import NDArray
 
 from heat_plugins.ax.codes import HeatCodes
-from heat_plugins.dataset import NO_REGION, History
+from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array
 

@@ -25,7 +25,7 @@ from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
 from heat_plugins.botorch import HeatGP
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
 from heat_plugins.insight.sobol import total_effects
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
@@ -37,10 +37,10 @@ __all__ = ["HeatGenerator"]
 logger = get_logger(__name__)
 
 
-class _Memos(dict[str, FitMemo]):
+class _Caches(dict[str, FitCache]):
     """What fits remember, by metric; stays one object when Ax copies the options of a model."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Memos:
+    def __deepcopy__(self, cache: dict[int, Any]) -> _Caches:
         return self
 
 
@@ -76,7 +76,7 @@ class HeatStartGenerator(Generator):
             trust_region=TrustRegionRules() if trust_region else None,
             model=self.model,
         )
-        self.memo = FitMemo()  # of suggestions
+        self.cache = FitCache()  # of suggestions
 
     def settings_with(self, model: Model) -> Settings:
         """Return the settings with a model that knows more about the parameters."""
@@ -112,7 +112,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
         HeatStartGenerator.__init__(
             self, seed, n_startup_trials, deterministic_objective, trust_region, model
         )
-        self._memos = _Memos()  # of predictions
+        self._caches = _Caches()  # of predictions
         self._doubted: set[str] = set()  # metrics whose standard errors are too small
         config = ModelConfig(
             botorch_model_class=HeatGP, input_transform_classes=None, name="HeatGP"
@@ -146,7 +146,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
                 refit,
                 deterministic=self.settings.deterministic,
                 learns_noise=[d.outcome_names[0] for d in datasets if _has_unknown_noise(d)],
-                memos=self._memos,
+                caches=self._caches,
                 slopes_of_codes=True,
                 **additional_model_inputs,
             )
@@ -220,7 +220,7 @@ def _inputs_of_heat_gp(
         "train_X": dataset.X,
         "train_Y": dataset.Y,
         "train_Yvar": None if learns_noise else dataset.Yvar,
-        "memo": options.pop("memos").setdefault(metric, FitMemo()),
+        "cache": options.pop("caches").setdefault(metric, FitCache()),
         **options,
     }
 

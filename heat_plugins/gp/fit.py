@@ -3,7 +3,7 @@
 Fitting happens in two stages, so that most suggestions are cheap and all depend on the
 history alone. The full search runs on the first ``n0`` observations, where ``n0`` stays the
 same for a number of suggestions; a few further steps take in the observations since then.
-Both are functions of the history; the memo only avoids repeating the first.
+Both are functions of the history; the cache only avoids repeating the first.
 
 With structure "auto" the full search runs for every candidate. The sum of single effects
 has a remainder that can grow into the product, so it is right in both cases, and it is
@@ -29,11 +29,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from heat_plugins.gp.exact_gp import Hyperparameters, fit, log_prior_of_no_noise
-from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.kernels.build import Builder
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
@@ -43,7 +43,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "Chosen", "FitMemo", "fitted"]
+__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "Chosen", "FitCache", "fitted"]
 
 # What structure="auto" chooses among.
 CANDIDATES: dict[str, Combination | None] = {
@@ -88,13 +88,13 @@ class Chosen:
 
 
 @dataclass
-class FitMemo:
+class FitCache:
     """Remembers the last full fit, so that it need not be made again for the next point."""
 
     key: tuple[bytes, ...] | None = None
     candidates: tuple[Chosen, ...] = ()
     builder: Builder | None = None
-    others: dict[int, FitMemo] = field(default_factory=dict)
+    others: dict[int, FitCache] = field(default_factory=dict)
 
     def builder_for(
         self, space: Space, model: Model, conditions: Conditions | None = None
@@ -107,68 +107,52 @@ class FitMemo:
             self.others.clear()
         return known
 
-    def of_output(self, index: int) -> FitMemo:
-        """Return the memo of one objective or constraint; the first is this one."""
-        return self if index == 0 else self.others.setdefault(index, FitMemo())
+    def of_output(self, index: int) -> FitCache:
+        """Return the cache of one objective or constraint; the first is this one."""
+        return self if index == 0 else self.others.setdefault(index, FitCache())
 
 
-def fitted(
-    builder: Builder,
-    points: Array,
-    values: Array,
-    deterministic: bool | None,
-    max_points: int,
-    memo: FitMemo,
-    evenly: bool = True,
-    noise: Array | None = None,
-) -> Chosen:
-    """Return the kernel for a history.
+def fitted(builder: Builder, data: OutcomeData, max_points: int, cache: FitCache) -> Chosen:
+    """Return the kernel for what is known about one outcome.
 
     Args:
         builder: Makes the kernels.
-        points: (n, d) observed points.
-        values: (n,) their values, as they came.
-        deterministic: Whether equal points always have equal values; None to find out.
-        max_points: How many observations to fit to at the most.
-        memo: Where the last full fit is kept.
-        evenly: Whether bad values are to be fitted as closely as good ones.
-        noise: (n,) known variances of the values as they came, NaN where they are not known;
-            None for nothing known. Where repeated measurements say that there is more noise,
-            the rest is learnt.
+        data: The observations.
+        max_points: How many of them to fit to at the most.
+        cache: Where the last full fit is kept.
     """
-    n = len(points)
+    n = len(data)
+    noise = data.noise
     learns_rest = noise is not None and noise_is_underreported(
-        builder.space, points, values, noise
+        builder.space, data.points, data.values, noise
     )
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
+    before = data.at(slice(n0))
     key = (
-        points[:n0].tobytes(),
-        values[:n0].tobytes(),
-        b"" if noise is None else noise[:n0].tobytes(),
-        f"{deterministic} {max_points} {evenly} {learns_rest}".encode(),
+        before.points.tobytes(),
+        before.values.tobytes(),
+        b"" if before.noise is None else before.noise.tobytes(),
+        f"{data.deterministic} {max_points} {data.evenly} {learns_rest}".encode(),
     )
-    if memo.key != key:
-        before = None if noise is None else noise[:n0]
-        some, standardised, known = _some(points[:n0], values[:n0], before, max_points, evenly)
-        arguments = (builder, some, standardised, deterministic, n0, evenly, known, learns_rest)
-        memo.key, memo.candidates = key, _candidates(*arguments)
-    start = _choose(memo.candidates)
+    if cache.key != key:
+        cache.key, cache.candidates = key, _candidates(builder, before, max_points, learns_rest)
+    start = _choose(cache.candidates)
     if start.rival is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
         start = start.rival
     if n0 == n:
         return start
     covariance = start.covariance
     if isinstance(builder.model.combination, RandomDecomposition):
-        covariance = _kernel(builder, builder.model.combination, n, evenly)
-    some, standardised, known = _some(points, values, noise, max_points, evenly)
+        covariance = _kernel(builder, builder.model.combination, data)
+    some = data.standardised(max_points)
     more = fit(
         covariance,
-        some,
-        standardised,
+        some.points,
+        some.values,
         deterministic=start.is_noise_free,
         start=start.hyperparameters,
-        known_noise=known,
+        known_noise=some.noise,
         learns_rest=learns_rest,
     )
     return replace(start, covariance=covariance, hyperparameters=more.hyperparameters)
@@ -185,44 +169,23 @@ def _choose(candidates: Sequence[Chosen]) -> Chosen:
     return by_name[best] if behind > CLEAR_EVIDENCE else by_name[PREFERRED]
 
 
-def _some(
-    points: Array, values: Array, noise: Array | None, limit: int, evenly: bool
-) -> tuple[Array, Array, Array | None]:
-    """Return points, standardised values and noise: of very many, the best and the latest."""
-    standardised = standardise(values, evenly)
-    if noise is not None:
-        noise = standardise_noise(noise, values, standardised)
-    n = len(points)
-    if n <= limit:
-        return points, standardised, noise
-    best = np.argsort(standardised, kind="stable")[: limit // 2]
-    chosen = np.union1d(best, np.arange(n - limit // 2, n))
-    return points[chosen], standardised[chosen], None if noise is None else noise[chosen]
-
-
 def _candidates(
-    builder: Builder,
-    points: Array,
-    values: Array,
-    deterministic: bool | None,
-    n_observations: int,
-    evenly: bool,
-    known_noise: Array | None = None,
-    learns_rest: bool = False,
+    builder: Builder, data: OutcomeData, max_points: int, learns_rest: bool
 ) -> tuple[Chosen, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
+    some = data.standardised(max_points)
 
     def fit_to(combination: Combination | None) -> tuple[Chosen, float]:
-        covariance = _kernel(builder, combination, n_observations, evenly)
+        covariance = _kernel(builder, combination, data)
         name = _name(combination)
 
         def fit_with(is_noise_free: bool) -> tuple[Chosen, float]:
             result = fit(
                 covariance,
-                points,
-                values,
+                some.points,
+                some.values,
                 deterministic=is_noise_free,
-                known_noise=known_noise,
+                known_noise=some.noise,
                 learns_rest=learns_rest,
             )
             chosen = Chosen(
@@ -234,8 +197,8 @@ def _candidates(
             )
             return chosen, -result.negative_log_density
 
-        if deterministic is not None or known_noise is not None:
-            return fit_with(bool(deterministic))
+        if data.deterministic is not None or some.noise is not None:
+            return fit_with(bool(data.deterministic))
         (exact, density), (noisy, noisy_density) = fit_with(True), fit_with(False)
         evidence = noisy_density - density - log_prior_of_no_noise()
         if noisy.hyperparameters.log_noise < np.log(LEAST_NOISE):
@@ -262,11 +225,9 @@ def _with_evidence(chosen: Chosen, evidence: Mapping[str, float]) -> Chosen:
     return replace(chosen, evidence=evidence, rival=rival)
 
 
-def _kernel(
-    builder: Builder, combination: Combination | None, n_observations: int, evenly: bool
-) -> Covariance:
-    covariance = builder.kernel(combination, n_observations)
-    if evenly:
+def _kernel(builder: Builder, combination: Combination | None, data: OutcomeData) -> Covariance:
+    covariance = builder.kernel(combination, len(data))
+    if data.evenly:
         covariance.blur = 0.0
     return covariance
 

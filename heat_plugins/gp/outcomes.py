@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.dataset import History
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import Chosen, FitMemo, fitted
+from heat_plugins.gp.fit import Chosen, FitCache, fitted
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.build import Builder
@@ -125,60 +125,34 @@ def modelled_constraints(constraints: Array) -> tuple[Indices, bool]:
 
 def fit_output(
     builder: Builder,
-    history: History,
-    values: Array,
-    centre: Array | None,
-    deterministic: bool,
-    max_fit_points: int,
-    max_model_points: int,
-    memo: FitMemo,
-    is_constraint: bool = False,
-    evenly: bool = True,
-    noise: Array | None = None,
+    data: OutcomeData,
+    budget: ModelBudget,
+    cache: FitCache,
+    *,
+    centre: Array | None = None,
+    without_value: Array | None = None,
 ) -> Output:
-    """Return the model of one column of what the trials tell.
+    """Return the model of one outcome.
 
     Args:
         builder: Makes the kernels.
-        history: What is known.
-        values: (n,) the column, NaN where it is not known; minimised.
+        data: What the trials tell; values are NaN where they are not known. ``deterministic``
+            is what the user says: values of one point, or of close ones, that are too far
+            apart are noise, whatever was said. Exact values (all variances 0) are deterministic
+            ones, too.
+        budget: How many observations the model may have.
+        cache: Where the last fit of this outcome is kept.
         centre: (d,) the middle of the trust region, if there is one.
-        deterministic: Whether the user says that equal points have equal values.
-        max_fit_points: Observations that hyperparameters are fitted to at the most.
-        max_model_points: Observations that the surrogate uses at the most.
-        memo: Where the last fit of this column is kept.
-        is_constraint: Whether 0 has a meaning, and must have a place among the values.
-        evenly: Whether bad values are to be fitted as closely as good ones: those of one
-            objective may be good in another, and limits may lie anywhere.
-        noise: (n,) known variances of the column, NaN where they are not known. Exact values
-            (all variances 0) are deterministic ones, whatever else was said.
+        without_value: (p, d) points under evaluation, and those that failed.
     """
-    rows = np.flatnonzero(~np.isnan(values))
-    points, known = history.points[rows], values[rows]
-    noise = None if noise is None else noise[rows]
-    # Values of one point, or of close ones, that are too far apart are noise, whatever was said
-    # about the objective.
-    is_exact = noise is not None and bool(np.all(noise == 0.0))
-    conflict = has_conflicts(points, known)
-    if is_exact and noise is not None and not conflict and not deterministic:
-        conflict = noise_is_underreported(builder.space, points, known, noise)
-    if noise is not None and not np.any(noise > 0.0):
-        noise = None
-    is_deterministic = (deterministic or is_exact) and noise is None and not conflict
-    chosen = fitted(
-        builder,
-        points,
-        known,
-        True if is_deterministic else False if conflict else None,
-        max_fit_points,
-        memo,
-        evenly,
-        noise,
-    )
+    rows = np.flatnonzero(~np.isnan(data.values))
+    data = _settled(builder, data.at(rows))
+    chosen = fitted(builder, data, budget.fit_points, cache)
+    points, known, noise = data.points, data.values, data.noise
     # On the same scale: where does a constraint begin to be broken?
-    *_, zero = with_zero = standardise(np.append(known, 0.0), evenly)
-    standardised = with_zero[:-1] if is_constraint else standardise(known, evenly)
-    some = _model_points(builder.space, points, known, centre, max_model_points)
+    *_, zero = with_zero = standardise(np.append(known, 0.0), data.evenly)
+    standardised = with_zero[:-1] if data.is_constraint else standardise(known, data.evenly)
+    some = _model_points(builder.space, points, known, centre, budget.model_points)
     if noise is not None:
         noise = standardise_noise(noise, known, standardised)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
@@ -187,7 +161,7 @@ def fit_output(
         chosen.hyperparameters,
         points[some],
         standardised[some],
-        history.without_value[-max_model_points // 2 :],
+        None if without_value is None else without_value[-budget.model_points // 2 :],
         None if noise is None else noise[some],
     )
     return Output(
@@ -201,6 +175,20 @@ def fit_output(
         standardised if noise is None else surrogate.mean(points),
         noise is not None,
     )
+
+
+def _settled(builder: Builder, data: OutcomeData) -> OutcomeData:
+    """Return observations with what they themselves say about their noise."""
+    noise = data.noise
+    is_exact = noise is not None and bool(np.all(noise == 0.0))
+    conflict = has_conflicts(data.points, data.values)
+    if is_exact and noise is not None and not conflict and not data.deterministic:
+        conflict = noise_is_underreported(builder.space, data.points, data.values, noise)
+    if noise is not None and not np.any(noise > 0.0):
+        noise = None
+    is_deterministic = (data.deterministic or is_exact) and noise is None and not conflict
+    deterministic = True if is_deterministic else False if conflict else None
+    return replace(data, noise=noise, deterministic=deterministic)
 
 
 def _model_points(

@@ -84,8 +84,8 @@ def fit_everywhere(builder: Builder, points: Array, values: Array) -> Surrogate:
 def scaled(values: Array) -> Array:
     """Return finite values (n,) with mean 0 and deviation 1, outliers on either side pulled in.
 
-    More loosely than for suggestions (outcome_transform.py): most trials of a good sampler are near the
-    optimum, and what parameters do is seen in the few that are not.
+    More loosely than for suggestions (``standardise``): most trials of a good sampler are near
+    the optimum, and what parameters do is seen in the few that are not.
     """
     # Sums and differences of values near the largest double would overflow.
     values = values / max(float(np.max(np.abs(values))), np.finfo(float).tiny)

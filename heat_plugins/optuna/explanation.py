@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from optuna.study import StudyDirection
 
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import value_of_one
 from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.runtime.floating_point import usual_errors
-from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.suggest import History, Settings, canonical, objective_of
@@ -80,11 +79,11 @@ def explain(
             "study must have at least 1 complete trial with parameters that all complete "
             f"trials share, got {len(history.points)}"
         )
-    memo = FitMemo()
+    cache = FitCache()
     conditions = learn_conditions(space, history.points)
-    builder = memo.builder_for(space, settings.model, conditions)
+    builder = cache.builder_for(space, settings.model, conditions)
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
-    model = objective_of(builder, history, settings, TrustRegion(), memo, objective, evenly=True)
+    model = objective_of(builder, history, settings, cache, objective, evenly=True)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
     from heat_plugins.insight.sobol import fit_everywhere, scaled
 

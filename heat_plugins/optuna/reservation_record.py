@@ -21,7 +21,7 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.space.categorical import Categorical
 
 __all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region", "doubtful_params"]

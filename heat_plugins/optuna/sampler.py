@@ -23,8 +23,8 @@ from optuna.storages import BaseStorage, InMemoryStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.dataset import NO_REGION, History
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
+from heat_plugins.history import NO_REGION, History
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import (
@@ -49,7 +49,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
-from heat_plugins.suggest import NothingAllowed, Settings, Suggestion, suggest
+from heat_plugins.suggest import NothingAllowed, Problem, Settings, Suggestion, suggest
 
 __all__ = ["HeatSampler"]
 
@@ -213,7 +213,7 @@ class HeatSampler(BaseSampler):
         self._union = UnionSearchSpace(FINISHED)
         self._reader: StudyReader | None = None
         self._allowed: FeasiblePoints | None = None
-        self._memo = FitMemo()
+        self._cache = FitCache()
         self._asked: dict[int, dict[str, Any]] = {}  # by id, trials of this process
         self._prepared: set[int] = set()  # ids of trials that had parameters before they began
         # What settings name, as the last trial of this process had it; None before the first.
@@ -232,7 +232,7 @@ class HeatSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
-        forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_memo", "_asked"}
+        forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_cache", "_asked"}
         forgotten |= {"_own", "_inferred", "_last_params", "_prepared", "_mistake"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
@@ -422,12 +422,12 @@ class HeatSampler(BaseSampler):
         """Ask the core for a point."""
         with one_blas_thread():
             try:
-                return suggest(
-                    reader.space, history, settings, rng, held, self._memo, self._allowed
-                )
+                problem = Problem(reader.space, held, self._allowed)
+                return suggest(problem, history, settings, rng, self._cache)
             except NothingAllowed:
                 if held:  # whoever enqueues a value wants it, whatever else was said
-                    return suggest(reader.space, history, settings, rng, held, self._memo)
+                    problem = Problem(reader.space, held)
+                    return suggest(problem, history, settings, rng, self._cache)
         self._mistake = ValueError(
             "`is_feasible` must allow at least one point of the search space, but none was found "
             f"among the values of {sorted(reader.search_space)}"
@@ -453,9 +453,9 @@ class HeatSampler(BaseSampler):
         """Say what the user should know about this suggestion."""
         named = set(self._settings.model.named)
         self._notices.unknown_names(named, trials)
-        if self._memo.builder is not None and named:
-            optional = np.flatnonzero(self._memo.builder.optional)
-            self._notices.conditional_names(named & {reader.space.names[i] for i in optional})
+        self._notices.conditional_names(
+            named & {reader.space.names[column] for column in suggestion.optional}
+        )
         self._notices.combination(suggestion.chosen)
         if suggestion.leaves_out_constraints:
             self._notices.constraints_left_out()
@@ -488,7 +488,7 @@ class HeatSampler(BaseSampler):
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
             self._reader = StudyReader(search_space, self._settings.model, self._rules)
-            self._memo = FitMemo()
+            self._cache = FitCache()
             self._allowed = None
             if self._is_feasible is not None:
                 self._allowed = FeasiblePoints(

@@ -18,7 +18,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.dataset import History
+from heat_plugins.history import History
 from heat_plugins.kernels.build import Builder
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Region
 from heat_plugins.space import Array, Space
 

@@ -47,7 +47,8 @@ from heat_plugins.gp.exact_gp import (
     Hyperparameters,
     Surrogate,
 )
-from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitMemo, fitted
+from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, fitted
+from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.replicates import has_conflicts
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.kernels.build import Builder
@@ -96,7 +97,7 @@ class HeatGP(SingleTaskGP):
         outcome_transform: As in BoTorch: ``Standardize(m=1)`` unless given, none if None. The
             priors are made for standardised values.
         input_transform: As in BoTorch, but there is none: it would turn codes into other ones.
-        memo: Where the last fit is kept, for models of ever more observations. It saves time
+        cache: Where the last fit is kept, for models of ever more observations. It saves time
             and changes nothing else.
         slopes_of_codes: Whether the gradient in ordered codes is the mean difference to their
             neighbours rather than zero; Ax takes the signs of sensitivities from it.
@@ -119,7 +120,7 @@ class HeatGP(SingleTaskGP):
         deterministic: bool = False,
         outcome_transform: OutcomeTransform | Any | None = DEFAULT,
         input_transform: None = None,
-        memo: FitMemo | None = None,
+        cache: FitCache | None = None,
         slopes_of_codes: bool = False,
     ) -> None:
         if input_transform is not None:
@@ -128,8 +129,8 @@ class HeatGP(SingleTaskGP):
                 f"codes and numbers in [0, 1], got {input_transform!r}"
             )
         _check_observations(train_X, train_Y, train_Yvar, space, conditions)
-        memo = FitMemo() if memo is None else memo
-        builder = memo.builder_for(space, Model() if model is None else model, conditions)
+        cache = FitCache() if cache is None else cache
+        builder = cache.builder_for(space, Model() if model is None else model, conditions)
         n = len(train_X)
         names = [*CANDIDATES]
         chosen = names.index(PREFERRED) if builder.model.is_auto else 0
@@ -151,7 +152,7 @@ class HeatGP(SingleTaskGP):
             )
         self.space = space
         self.deterministic = deterministic
-        self._builder, self._memo = builder, memo
+        self._builder, self._cache = builder, cache
         variances = None if train_Yvar is None else to_numpy(train_Yvar)[:, 0]
         self._given = to_numpy(train_Y)[:, 0], variances
         self._subset_batch_dict: dict[str, int] = {}  # there is one output to choose from
@@ -192,16 +193,9 @@ class HeatGP(SingleTaskGP):
             # As they came: those of fewer observations are then the same, and so is their fit.
             values, noise = self._given
         is_deterministic = self.deterministic and not has_conflicts(points, values)
-        chosen = fitted(
-            self._builder,
-            points,
-            values,
-            is_deterministic,
-            MAX_FIT_POINTS,
-            self._memo,
-            evenly=True,  # a BoTorch model does not know which values are bad
-            noise=noise,
-        )
+        # Evenly: a BoTorch model does not know which values are bad.
+        data = OutcomeData(points, values, noise, is_deterministic, evenly=True)
+        chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
         self.has_more_noise = chosen.learns_rest
         candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
         self._take(candidate, len(points), chosen.covariance, chosen.hyperparameters)

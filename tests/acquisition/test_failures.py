@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from heat_plugins.acquisition.failures import log_success
-from heat_plugins.dataset import History
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
+from heat_plugins.gp.outcome_data import ModelBudget
+from heat_plugins.history import History
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import Settings, suggest
+from heat_plugins.suggest import Problem, Settings, suggest
 
 SPACE = Space(
     (Categorical("a", "xyz"), Categorical("b", "xyz"), Categorical("c", "xyz"), Float("u", 0, 1))
@@ -30,14 +31,14 @@ def history_of(points, has_failed):
 
 
 def probability(history, points):
-    function = log_success(Builder(SPACE, Model()), history, 300, 500, FitMemo())
+    function = log_success(Builder(SPACE, Model()), history, ModelBudget(), FitCache())
     return np.exp(function(points))
 
 
 def test_without_failures_there_is_no_model():
     points = SPACE.sample(10, np.random.default_rng(0))
     history = history_of(points, np.zeros(10, dtype=bool))
-    assert log_success(Builder(SPACE, Model()), history, 300, 500, FitMemo()) is None
+    assert log_success(Builder(SPACE, Model()), history, ModelBudget(), FitCache()) is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,12 +87,14 @@ def test_suggestions_keep_away_from_what_fails(seed):
     has_failed = points[:, 0] == 0.0  # where the values would be best
     history = history_of(points, has_failed)
     for turn in range(5):
-        suggestion = suggest(SPACE, history, Settings(), np.random.default_rng([seed, turn]))
+        suggestion = suggest(
+            Problem(SPACE), history, Settings(), np.random.default_rng([seed, turn])
+        )
         assert suggestion.point[0] != 0.0
 
 
 def test_without_a_success_points_still_come():
     points = SPACE.sample(15, np.random.default_rng(0))
     history = history_of(points, np.ones(15, dtype=bool))
-    suggestion = suggest(SPACE, history, Settings(), np.random.default_rng(0))
+    suggestion = suggest(Problem(SPACE), history, Settings(), np.random.default_rng(0))
     assert suggestion.is_new and np.isnan(suggestion.acquisition)

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from heat_plugins.acquisition.merit import merits, violations
 from heat_plugins.acquisition.pareto import non_dominated
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.trust_region import TrustRegionRules, replay
 from heat_plugins.space import Categorical, Space
 

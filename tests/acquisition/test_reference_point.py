@@ -10,7 +10,7 @@ from heat_plugins.gp.outcome_transform import place_of, standardise
 from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.space import Categorical, Float, Space
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 SPACE = Space((Float("x", 0, 1), Float("y", 0, 1), Categorical("c", "ab")))
 SMALL_SEARCH = SearchBudget(population=40, generations=4, parents=10, ascents=2, ascent_steps=8)
@@ -34,7 +34,7 @@ def run(reference, n=18, n_startup=8, seed=0, rules=None):
     )
     while len(points) < n:
         history = History.of(SPACE, points, two_values(points), asked)
-        found = suggest(SPACE, history, options, rng, reference=reference)
+        found = suggest(Problem(SPACE, reference=reference), history, options, rng)
         assert np.isfinite(found.acquisition)
         points = np.vstack([points, found.point])
         asked = np.append(asked, found.asked_from)
@@ -144,7 +144,7 @@ def test_feasible_trials_come_first_whatever_the_reference_says():
     values = two_values(points)
     for constraint in (points[:, :1] - 0.5, np.ones((16, 1))):
         history = History.of(SPACE, points, values, constraints=constraint)
-        found = suggest(SPACE, history, Settings(), rng, reference=np.array([0.4, 0.4]))
+        found = suggest(Problem(SPACE, reference=np.array([0.4, 0.4])), history, Settings(), rng)
         assert np.isfinite(found.acquisition)
 
 
@@ -156,7 +156,7 @@ def test_infinite_values_and_a_reference_give_a_point(bad):
     values[:, 1] = [np.inf] * 16 if np.isposinf(bad) else values[:, 1]
     for reference in ([0.1, 0.1], [5.0, np.nan], [-9.0, 0.5]):
         history, rng = History.of(SPACE, points, values), np.random.default_rng(0)
-        found = suggest(SPACE, history, Settings(), rng, reference=np.array(reference))
+        found = suggest(Problem(SPACE, reference=np.array(reference)), history, Settings(), rng)
         assert np.isfinite(found.acquisition)
 
 
@@ -164,4 +164,6 @@ def test_a_reference_has_a_value_for_each_objective():
     points = SPACE.sample(16, np.random.default_rng(0))
     history = History.of(SPACE, points, two_values(points))
     with pytest.raises(ValueError, match=r"shape \(2,\), got \(3,\)"):
-        suggest(SPACE, history, Settings(), np.random.default_rng(0), reference=np.zeros(3))
+        suggest(
+            Problem(SPACE, reference=np.zeros(3)), history, Settings(), np.random.default_rng(0)
+        )

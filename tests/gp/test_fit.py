@@ -1,4 +1,4 @@
-"""Learning the kernel: the memo saves time alone, and the evidence finds the structure."""
+"""Learning the kernel: the cache saves time alone, and the evidence finds the structure."""
 
 import dataclasses
 from unittest import mock
@@ -8,7 +8,8 @@ import pytest
 
 from heat_plugins.gp import fit as learn
 from heat_plugins.gp.exact_gp import Hyperparameters, fit
-from heat_plugins.gp.fit import CANDIDATES, Chosen, FitMemo, fitted
+from heat_plugins.gp.fit import CANDIDATES, Chosen, FitCache, fitted
+from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.build import Builder
@@ -46,9 +47,10 @@ def product(points, rng):
     )
 
 
-def learnt(model, points, values, memo=None, space=SPACE, **options):
-    options = {"deterministic": True, "max_points": 300, **options}
-    return fitted(Builder(space, model), points, values, memo=memo or FitMemo(), **options)
+def learnt(model, points, values, cache=None, space=SPACE, **options):
+    max_points = options.pop("max_points", 300)
+    data = OutcomeData(points, values, **{"deterministic": True, **options})
+    return fitted(Builder(space, model), data, max_points, cache or FitCache())
 
 
 # ---------------------------------------------------------------------------- "auto"
@@ -136,11 +138,11 @@ def test_fits_that_went_wrong_have_no_evidence():
 
 
 def test_without_a_choice_there_is_one_candidate():
-    points, memo = SPACE.sample(11, np.random.default_rng(2)), FitMemo()
-    chosen = learnt(Model(structure=Additive()), points, points.sum(axis=1), memo)
+    points, cache = SPACE.sample(11, np.random.default_rng(2)), FitCache()
+    chosen = learnt(Model(structure=Additive()), points, points.sum(axis=1), cache)
     assert chosen.name == "additive"
     assert not chosen.evidence
-    assert len(memo.candidates) == 1
+    assert len(cache.candidates) == 1
 
 
 def test_decompositions_have_the_components_of_the_number_of_observations():
@@ -148,13 +150,17 @@ def test_decompositions_have_the_components_of_the_number_of_observations():
     structure = RandomDecomposition(seed=2)
     model = Model(structure=structure)
     points = SPACE.sample(40, np.random.default_rng(4))
-    values, memo, builder = points.sum(axis=1), FitMemo(), Builder(SPACE, model)
+    values, cache, builder = points.sum(axis=1), FitCache(), Builder(SPACE, model)
     components = []
     for n in (3, 16, 17, 19, 33, 36, 39):
-        chosen = fitted(builder, points[:n], values[:n], True, 300, memo)
+        chosen = fitted(
+            builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache
+        )
         expected = Builder(SPACE, model).kernel(structure, n).components
         assert chosen.covariance.components == expected
-        limited = fitted(builder, points[:n], values[:n], True, 8, FitMemo())
+        limited = fitted(
+            builder, OutcomeData(points[:n], values[:n], deterministic=True), 8, FitCache()
+        )
         assert limited.covariance.components == expected
         components.append(expected)
     assert len(set(components)) > 5
@@ -240,7 +246,7 @@ def test_the_structure_is_chosen_with_and_without_noise():
             assert chosen.name == "additive"
 
 
-# --------------------------------------------------------------------------- the memo
+# --------------------------------------------------------------------------- the cache
 MODELS = {
     "heat": Model(),
     "auto": AUTO,
@@ -254,20 +260,20 @@ def test_memo_changes_no_result(model):
     rng = np.random.default_rng(3)
     points = MIXED.sample(40, rng)
     values = points[:, 0] + np.sin(3.0 * points[:, 4])
-    memo, builder = FitMemo(), Builder(MIXED, model)
+    cache, builder = FitCache(), Builder(MIXED, model)
     for n in (1, 2, 7, 8, 9, 15, 16, 17, 18, 33, 36):
-        some = (points[:n], values[:n], None, 300)
-        with_memo = fitted(builder, *some, memo)
-        without = fitted(Builder(MIXED, model), *some, FitMemo())
-        assert (with_memo.name, with_memo.evidence) == (without.name, without.evidence)
+        data = OutcomeData(points[:n], values[:n])
+        with_cache = fitted(builder, data, 300, cache)
+        without = fitted(Builder(MIXED, model), data, 300, FitCache())
+        assert (with_cache.name, with_cache.evidence) == (without.name, without.evidence)
         np.testing.assert_array_equal(
-            with_memo.hyperparameters.to_vector(), without.hyperparameters.to_vector()
+            with_cache.hyperparameters.to_vector(), without.hyperparameters.to_vector()
         )
 
 
 def test_memo_saves_full_searches():
     points = SPACE.sample(40, np.random.default_rng(4))
-    values, memo, builder = points.sum(axis=1), FitMemo(), Builder(SPACE, Model())
+    values, cache, builder = points.sum(axis=1), FitCache(), Builder(SPACE, Model())
     starts = []
 
     def counted(*args, start=None, **kwargs):
@@ -276,8 +282,8 @@ def test_memo_saves_full_searches():
 
     with mock.patch.object(learn, "fit", counted):
         for n in range(32, 41):
-            fitted(builder, points[:n], values[:n], True, 300, memo)
-            fitted(builder, points[:n], values[:n], True, 300, memo)
+            fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
+            fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
     n_full = sum(start is None for start in starts)
     assert n_full == 3  # at 32, 36 and 40 observations
     assert len(starts) - n_full == 2 * 6  # a few steps for each of the others
@@ -286,25 +292,25 @@ def test_memo_saves_full_searches():
 def test_memo_notices_other_data():
     rng = np.random.default_rng(5)
     points = SPACE.sample(16, rng)
-    values, memo = points.sum(axis=1), FitMemo()
-    first = learnt(Model(), points, values, memo)
-    other = learnt(Model(), points, values[::-1].copy(), memo)
+    values, cache = points.sum(axis=1), FitCache()
+    first = learnt(Model(), points, values, cache)
+    other = learnt(Model(), points, values[::-1].copy(), cache)
     fresh = learnt(Model(), points, values[::-1].copy())
     assert not np.array_equal(first.hyperparameters.theta, other.hyperparameters.theta)
     np.testing.assert_array_equal(other.hyperparameters.theta, fresh.hyperparameters.theta)
-    noisy = learnt(Model(), points, values, memo, deterministic=False)
+    noisy = learnt(Model(), points, values, cache, deterministic=False)
     assert noisy.hyperparameters.log_noise != first.hyperparameters.log_noise
 
 
 def test_memo_has_one_builder_for_a_space_and_a_model():
-    memo = FitMemo()
-    builder = memo.builder_for(SPACE, Model())
-    assert memo.builder_for(SPACE, Model()) is builder
-    learnt_key = learnt(Model(), SPACE.sample(9, np.random.default_rng(6)), np.arange(9.0), memo)
-    assert learnt_key.name == "product" and memo.key is not None
-    other = memo.builder_for(SPACE, Model(ard=False))
-    assert other is not builder and memo.key is None
-    assert memo.builder_for(MIXED, Model(ard=False)) is not other
+    cache = FitCache()
+    builder = cache.builder_for(SPACE, Model())
+    assert cache.builder_for(SPACE, Model()) is builder
+    learnt_key = learnt(Model(), SPACE.sample(9, np.random.default_rng(6)), np.arange(9.0), cache)
+    assert learnt_key.name == "product" and cache.key is not None
+    other = cache.builder_for(SPACE, Model(ard=False))
+    assert other is not builder and cache.key is None
+    assert cache.builder_for(MIXED, Model(ard=False)) is not other
 
 
 def test_of_very_many_observations_the_best_and_the_latest_are_fitted():

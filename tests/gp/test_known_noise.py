@@ -11,14 +11,15 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     fit,
 )
-from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.outcomes import fit_output
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 SPACE = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))
 THETA = np.array([-1.0, 0.0, 0.0, 0.0])
@@ -34,10 +35,8 @@ def some_data(n=20, seed=0):
 
 
 def output_of(points, values, noise, **options):
-    history = History.of(SPACE, points, values)
-    builder = Builder(SPACE, Model())
-    arguments = (builder, history, values, None, options.pop("deterministic", False), 100, 100)
-    return fit_output(*arguments, FitMemo(), noise=noise, **options)
+    data = OutcomeData(points, values, noise, **{"deterministic": False, **options})
+    return fit_output(Builder(SPACE, Model()), data, ModelBudget(100, 100), FitCache())
 
 
 # ----------------------------------------------------------------------- the posterior
@@ -132,10 +131,11 @@ def test_nothing_is_learnt_about_noise_that_is_known():
 
 def test_a_memo_notices_other_noise():
     points, values = some_data(16)
-    builder, memo = Builder(SPACE, Model()), FitMemo()
+    builder, cache = Builder(SPACE, Model()), FitCache()
     for noise in (None, np.full(16, 0.5), np.linspace(0.0, 1.0, 16), None):
-        found = fitted(builder, points, values, False, 100, memo, noise=noise)
-        fresh = fitted(builder, points, values, False, 100, FitMemo(), noise=noise)
+        data = OutcomeData(points, values, noise, deterministic=False)
+        found = fitted(builder, data, 100, cache)
+        fresh = fitted(builder, data, 100, FitCache())
         np.testing.assert_array_equal(
             found.hyperparameters.to_vector(), fresh.hyperparameters.to_vector()
         )
@@ -213,11 +213,11 @@ def test_any_noise_gives_a_point(kind, n_objectives):
     }[kind]
     constraints = (points[:, 2] - 0.5)[:, None]
     history = History.of(SPACE, points, values, constraints=constraints, noise=noise)
-    found = suggest(SPACE, history, Settings(), np.random.default_rng(1))
+    found = suggest(Problem(SPACE), history, Settings(), np.random.default_rng(1))
     assert np.isfinite(found.point).all() and np.isfinite(found.acquisition)
     if kind == "none":
         plain = History.of(SPACE, points, values, constraints=constraints)
-        same = suggest(SPACE, plain, Settings(), np.random.default_rng(1))
+        same = suggest(Problem(SPACE), plain, Settings(), np.random.default_rng(1))
         np.testing.assert_array_equal(found.point, same.point)
 
 
@@ -232,5 +232,8 @@ def test_a_lucky_value_does_not_make_the_front():
     noise[5] = 400.0
     settings = Settings(trust_region=None)
     history = History.of(SPACE, points, lucky, noise=noise)
-    found = [suggest(SPACE, history, settings, np.random.default_rng(s)).point for s in range(3)]
+    found = [
+        suggest(Problem(SPACE), history, settings, np.random.default_rng(s)).point
+        for s in range(3)
+    ]
     assert np.all(np.array(found)[:, 2] < 0.2)  # the front is where y is 0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from heat_plugins.acquisition.builder import Goal
-from heat_plugins.dataset import History
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.gp.outcomes import (
     ENOUGH_TRIALS,
@@ -17,6 +17,7 @@ from heat_plugins.gp.outcomes import (
     modelled_constraints,
 )
 from heat_plugins.gp.replicates import has_conflicts
+from heat_plugins.history import History
 from heat_plugins.kernels.features import Columns
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Categorical, Float, Space
@@ -38,16 +39,15 @@ def some_history(n, seed=0, n_pending=0):
 
 
 def output_of(history, values, **settings):
-    arguments = {
-        "centre": None,
-        "deterministic": False,
-        "max_fit_points": 100,
-        "max_model_points": 100,
-        "memo": FitMemo(),
-        **settings,
-    }
-    builder = arguments["memo"].builder_for(SPACE, Model())
-    return fit_output(builder, history, values, **arguments)
+    cache, centre = settings.pop("cache", FitCache()), settings.pop("centre", None)
+    budget = ModelBudget(
+        settings.pop("max_fit_points", 100), settings.pop("max_model_points", 100)
+    )
+    data = OutcomeData(history.points, values, **{"deterministic": False, **settings})
+    builder = cache.builder_for(SPACE, Model())
+    return fit_output(
+        builder, data, budget, cache, centre=centre, without_value=history.without_value
+    )
 
 
 # -------------------------------------------------------------------- missing values
@@ -178,9 +178,10 @@ def test_columns_that_do_not_exist_are_no_distance():
     points = history.points.copy()
     points[::2, 1] = np.nan
     history = History.of(SPACE, points, history.values)
-    memo = FitMemo()
-    builder = memo.builder_for(SPACE, Model(), learn_conditions(SPACE, points))
-    output = fit_output(builder, history, history.values, points[0], False, 100, 16, memo)
+    cache = FitCache()
+    builder = cache.builder_for(SPACE, Model(), learn_conditions(SPACE, points))
+    data = OutcomeData(points, history.values, deterministic=False)
+    output = fit_output(builder, data, ModelBudget(100, 16), cache, centre=points[0])
     codes_differ = (points[:, [0, 2]] != points[0, [0, 2]]).sum(axis=1)
     same = np.flatnonzero((codes_differ == 0) & np.isnan(points[:, 1]))
     assert 0 in output.modelled and set(same[:8]) <= set(output.modelled)
@@ -230,9 +231,9 @@ def test_models_of_several_columns_share_the_features_of_candidates(
     values = np.column_stack([history.values, others[:, 0]])[:, :n_objectives]
     constraints = others[:, :n_constraints] if n_constraints else None
     history = History.of(SPACE, history.points, values, constraints=constraints)
-    memo, settings = FitMemo(), Settings(n_startup_trials=5)
-    builder = memo.builder_for(SPACE, Model())
-    outputs = _outputs(builder, history, settings, TrustRegion(), memo)
+    cache, settings = FitCache(), Settings(n_startup_trials=5)
+    builder = cache.builder_for(SPACE, Model())
+    outputs = _outputs(builder, history, settings, TrustRegion(), cache)
     assert len(outputs.objectives + outputs.constraints) == n_objectives + n_constraints
     acquisition = Goal(history).acquisition(outputs, TrustRegion())
     calls = []

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE
-from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import fit_output
 from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 CHOICES = Space(tuple(Categorical(f"c{i}", range(5)) for i in range(4)))
 MIXED = Space((Categorical("c", "abc"), Float("x", 0, 1), Float("y", 0, 1)))
@@ -104,7 +105,8 @@ def test_the_rest_of_the_noise_is_learnt(structure):
     for reported, is_enough in ((0.3, True), (0.003, False), (0.0, False)):
         for n in (30, 29):  # with and without a second stage
             noise = np.full(n, reported**2)
-            chosen = fitted(builder, points[-n:], values[-n:], None, 100, FitMemo(), noise=noise)
+            data = OutcomeData(points[-n:], values[-n:], noise)
+            chosen = fitted(builder, data, 100, FitCache())
             learnt = np.exp(chosen.hyperparameters.log_noise)
             assert chosen.learns_rest != is_enough
             assert (learnt == pytest.approx(DETERMINISTIC_NOISE)) == is_enough
@@ -115,21 +117,12 @@ def test_the_rest_of_the_noise_is_learnt(structure):
 def test_a_suggestion_from_measurements_worse_than_reported(reported):
     points, values = noisy_data()
     noise = np.full(30, reported**2)
-    output = fit_output(
-        Builder(MIXED, Model()),
-        History.of(MIXED, points, values),
-        values,
-        None,
-        False,
-        100,
-        100,
-        FitMemo(),
-        noise=noise,
-    )
+    data = OutcomeData(points, values, noise, deterministic=False)
+    output = fit_output(Builder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
     assert not output.is_deterministic
     assert np.exp(output.chosen.hyperparameters.log_noise) > 0.005
     history = History.of(MIXED, points, values, noise=noise[:, None])
-    found = suggest(MIXED, history, Settings(), np.random.default_rng(1))
+    found = suggest(Problem(MIXED), history, Settings(), np.random.default_rng(1))
     assert np.isfinite(found.point).all() and np.isfinite(found.acquisition)
 
 
@@ -138,12 +131,11 @@ def test_close_points_without_repeats_make_exact_values_noisy():
     points = MIXED.sample(30, rng)
     points[15:] = points[0]
     points[15:, 1:] += 1e-4 * rng.standard_normal((15, 2))
-    history = History.of(MIXED, points, smooth(points), noise=np.zeros((30, 1)))
     builder = Builder(MIXED, Model())
 
     def output_of(values):
-        arguments = (builder, history, values, None, False, 100, 100, FitMemo())
-        return fit_output(*arguments, noise=np.zeros(30))
+        data = OutcomeData(points, values, np.zeros(30), deterministic=False)
+        return fit_output(builder, data, ModelBudget(100, 100), FitCache())
 
     assert output_of(smooth(points)).is_deterministic
     assert not output_of(smooth(points) + 0.3 * rng.standard_normal(30)).is_deterministic

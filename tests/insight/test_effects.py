@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
-from heat_plugins.gp.fit import Chosen, FitMemo, fitted
+from heat_plugins.gp.fit import Chosen, FitCache, fitted
+from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, value_of_one
 from heat_plugins.insight.effects import LONGEST_ORDER, order_shares, single_effects
 from heat_plugins.kernels.build import Builder
@@ -41,7 +42,7 @@ def effects_of(model, n=90):
     points = SPACE.sample(n, np.random.default_rng(0))
     values = np.array([objective(SPACE.decode(point)) for point in points])
     builder = Builder(SPACE, model)
-    chosen = fitted(builder, points, values, True, 300, FitMemo())
+    chosen = fitted(builder, OutcomeData(points, values, deterministic=True), 300, FitCache())
     surrogate = Surrogate(chosen.covariance, chosen.hyperparameters, points, standardise(values))
     unit = value_of_one(values)
     return {

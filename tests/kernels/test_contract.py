@@ -22,7 +22,7 @@ from heat_plugins.spec.structures import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 
 def laplace(r):
@@ -413,7 +413,7 @@ def test_every_kernel_fits_and_suggests(space_name, name, data):
     settings = Settings(
         n_startup_trials=1, trust_region=None, search=SMALL_SEARCH, model=MODELS[name]
     )
-    found = suggest(space, history, settings, np.random.default_rng(12))
+    found = suggest(Problem(space), history, settings, np.random.default_rng(12))
     assert found.is_new and found.chosen is not None
     assert np.all(np.isfinite(found.chosen.hyperparameters.to_vector()))
     assert np.array_equal(space.snap(found.point[None])[0], found.point)

@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.optuna.reservation_record import CLAIM_KEY, claim, claimed_params, claimed_region
 from heat_plugins.optuna.study_reader import StudyReader
 from heat_plugins.spec.model import Model

@@ -310,9 +310,9 @@ def test_a_trial_with_hundreds_of_constraints_is_infeasible_and_not_modelled(
     study.add_trial(best)
     fits: list[bool] = []
 
-    def counted(*arguments: Any) -> Any:
-        fits.append(arguments[8])  # whether it is a constraint
-        return fit_output(*arguments)
+    def counted(builder: Any, data: Any, *arguments: Any, **others: Any) -> Any:
+        fits.append(data.is_constraint)
+        return fit_output(builder, data, *arguments, **others)
 
     monkeypatch.setattr(suggest, "fit_output", counted)
     run(study, "none", 3)

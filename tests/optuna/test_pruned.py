@@ -12,7 +12,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION, History
+from heat_plugins.history import NO_REGION, History
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 
 SPACE: dict[str, BaseDistribution] = {"k": IntDistribution(0, 99)}

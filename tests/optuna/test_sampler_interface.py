@@ -15,7 +15,7 @@ import torch
 
 import heat_plugins
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 
 
 @pytest.mark.parametrize(

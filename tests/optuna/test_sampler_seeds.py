@@ -16,7 +16,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState
 
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 
 Points = Callable[[optuna.Study], list[tuple[object, ...]]]
 

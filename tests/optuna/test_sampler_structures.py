@@ -16,7 +16,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (

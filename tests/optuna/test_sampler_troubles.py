@@ -9,7 +9,7 @@ import pytest
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 
 Points = Callable[[optuna.Study], list[tuple[object, ...]]]
 

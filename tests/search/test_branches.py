@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 CHECKED = settings(deadline=None, max_examples=100)
 NAN = np.nan
@@ -100,7 +100,7 @@ def run(n_trials, deterministic=True, seed=0):
     values = [value_of(row) for row in rows]
     for _ in range(n_trials):
         history = History.of(SPACE, np.array(rows), np.array(values), np.array(tags))
-        suggestion = suggest(SPACE, history, Settings(deterministic=deterministic), rng)
+        suggestion = suggest(Problem(SPACE), history, Settings(deterministic=deterministic), rng)
         rows.append(suggestion.point.tolist())
         values.append(value_of(suggestion.point))
         tags.append(suggestion.asked_from)
@@ -123,7 +123,9 @@ def test_a_new_region_is_begun_only_where_next_to_nothing_is_expected():
     rows, values, tags = run(30)
     begin = int(np.flatnonzero(tags == 1)[0])
     before = History.of(SPACE, rows[: begin - 1], values[: begin - 1], tags[: begin - 1])
-    suggestion = suggest(SPACE, before, Settings(deterministic=True), np.random.default_rng(0))
+    suggestion = suggest(
+        Problem(SPACE), before, Settings(deterministic=True), np.random.default_rng(0)
+    )
     assert suggestion.asked_from == 0
     assert suggestion.acquisition >= NEXT_TO_NOTHING
 
@@ -133,7 +135,7 @@ def test_what_noise_may_hide_is_not_given_up():
     noisy = values + 0.5 * np.random.default_rng(0).standard_normal(len(values))
     twice, both = np.concatenate([rows, rows]), np.concatenate([noisy, values])
     history = History.of(SPACE, twice, both, np.zeros(len(twice), np.int64))
-    suggestion = suggest(SPACE, history, Settings(), np.random.default_rng(0))
+    suggestion = suggest(Problem(SPACE), history, Settings(), np.random.default_rng(0))
     assert suggestion.asked_from == 0
 
 
@@ -145,5 +147,5 @@ def test_without_conditions_a_region_ends_by_shrinking_alone():
     values = rows[:, 0] + (rows[:, 1] - 0.5) ** 2
     assert learn_conditions(space, rows) is None
     history = History.of(space, rows, values, np.full(40, NO_REGION))
-    suggestion = suggest(space, history, Settings(deterministic=True), rng)
+    suggestion = suggest(Problem(space), history, Settings(deterministic=True), rng)
     assert suggestion.asked_from == 0

@@ -12,7 +12,7 @@ from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
-from heat_plugins.suggest import History, NothingAllowed, Settings, suggest
+from heat_plugins.suggest import History, NothingAllowed, Problem, Settings, suggest
 
 CHECKED = settings(deadline=None, max_examples=60)
 SMALL_SEARCH = SearchBudget(population=40, generations=4, parents=10, ascents=2, ascent_steps=8)
@@ -246,7 +246,7 @@ def test_suggestions_keep_the_limits(space, limits, n, rules):
         rng = np.random.default_rng(seed)
         points = Domain(space, limits=limits).sample(n, rng)
         history = History.of(space, points, value_of(points))
-        found = suggest(space, history, options, rng, limits=limits)
+        found = suggest(Problem(space, limits=limits), history, options, rng)
         assert limits.holds(found.point[None])[0] and found.is_new
         np.testing.assert_allclose(space.snap(found.point[None])[0], found.point)
 
@@ -260,7 +260,7 @@ def test_limits_and_a_rule_are_both_kept(space, limits):
         rng = np.random.default_rng(0)
         points = Domain(space, limits=limits).sample(n, rng)
         history = History.of(space, points, value_of(points))
-        point = suggest(space, history, QUICK, rng, allowed=allowed, limits=limits).point
+        point = suggest(Problem(space, allowed=allowed, limits=limits), history, QUICK, rng).point
         assert limits.holds(point[None])[0] and point[1] <= 0.5
 
 
@@ -272,7 +272,9 @@ def test_limits_that_nothing_keeps_are_an_error(space, n):
     rng = np.random.default_rng(0)
     points = space.sample(n, rng)
     with pytest.raises(NothingAllowed):
-        suggest(space, History.of(space, points, value_of(points)), QUICK, rng, limits=limits)
+        suggest(
+            Problem(space, limits=limits), History.of(space, points, value_of(points)), QUICK, rng
+        )
 
 
 def test_one_point_in_a_million_is_found():
@@ -280,11 +282,13 @@ def test_one_point_in_a_million_is_found():
     limits = LinearLimits(ORDER.weights, np.full(5, -0.19))
     history = History.of(SIX, np.empty((0, 6)), np.empty(0))
     for seed in range(5):
-        point = suggest(SIX, history, QUICK, np.random.default_rng(seed), limits=limits).point
+        point = suggest(
+            Problem(SIX, limits=limits), history, QUICK, np.random.default_rng(seed)
+        ).point
         assert limits.holds(point[None])[0]
     # A single solution in whole numbers, among 11^6: i_k = 2 k.
     only = LinearLimits(ORDER.weights, np.full(5, -0.2))
-    point = suggest(WHOLE, history, QUICK, np.random.default_rng(0), limits=only).point
+    point = suggest(Problem(WHOLE, limits=only), history, QUICK, np.random.default_rng(0)).point
     np.testing.assert_allclose(point, np.arange(6) / 5)
 
 
@@ -294,7 +298,7 @@ def test_all_that_limits_leave_is_visited_before_anything_is_repeated():
     rng, points = np.random.default_rng(0), np.empty((0, 3))
     for trial in range(6):
         history = History.of(space, points, value_of(points))
-        found = suggest(space, history, QUICK, rng, limits=limits)
+        found = suggest(Problem(space, limits=limits), history, QUICK, rng)
         assert limits.holds(found.point[None])[0]
         assert found.is_new == (trial < 4)
         points = np.vstack([points, found.point])
@@ -307,7 +311,7 @@ def run(space, limits, objective, n, **options):
     asked = np.empty(0, dtype=np.int64)
     for _ in range(n):
         history = History.of(space, points, objective(points), asked)
-        found = suggest(space, history, chosen, rng, limits=limits)
+        found = suggest(Problem(space, limits=limits), history, chosen, rng)
         points = np.vstack([points, found.point])
         asked = np.append(asked, found.asked_from)
     assert limits.holds(points).all()

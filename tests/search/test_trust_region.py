@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition.pareto import non_dominated
-from heat_plugins.dataset import NO_REGION
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Categorical, Float, Integer, Space
 

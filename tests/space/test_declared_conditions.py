@@ -7,7 +7,7 @@ from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
 from heat_plugins.space.infer_conditions import learn_conditions
-from heat_plugins.suggest import History, Settings, suggest
+from heat_plugins.suggest import History, Problem, Settings, suggest
 
 # Children stand before their parents: the order of columns means nothing.
 SPACE = Space(
@@ -96,7 +96,7 @@ def test_suggestions_have_what_exists_and_nothing_else(n, rules):
         # Full rows: what stands in columns that do not exist must not matter.
         points = SPACE.sample(n, rng)
         history = History.of(SPACE, points, value_of(conditions.deactivate(points)))
-        found = suggest(SPACE, history, settings, rng, conditions=conditions)
+        found = suggest(Problem(SPACE, conditions=conditions), history, settings, rng)
         np.testing.assert_array_equal(
             ~np.isnan(found.point), conditions.active(found.point[None])[0]
         )
@@ -108,11 +108,10 @@ def test_values_of_what_does_not_exist_do_not_matter():
     values = value_of(conditions.deactivate(points))
     found = [
         suggest(
-            SPACE,
+            Problem(SPACE, conditions=conditions),
             History.of(SPACE, rows, values),
             Settings(),
             np.random.default_rng(0),
-            conditions=conditions,
         ).point
         for rows in (points, conditions.deactivate(points))
     ]
@@ -123,7 +122,9 @@ def test_no_conditions_declared_or_learnt_are_the_same():
     points = SPACE.sample(12, np.random.default_rng(3))
     history = History.of(SPACE, points, value_of(points))
     found = [
-        suggest(SPACE, history, Settings(), np.random.default_rng(0), conditions=conditions).point
+        suggest(
+            Problem(SPACE, conditions=conditions), history, Settings(), np.random.default_rng(0)
+        ).point
         for conditions in (None, conditions_of(SPACE, {}))
     ]
     np.testing.assert_array_equal(*found)
@@ -135,4 +136,4 @@ def test_a_trial_that_lacks_what_always_exists_is_an_error():
     history = History.of(SPACE, points, np.arange(12.0))
     with pytest.raises(ValueError, match="'size' always exists"):
         rng = np.random.default_rng(0)
-        suggest(SPACE, history, Settings(), rng, conditions=conditions_of(SPACE, PARENTS))
+        suggest(Problem(SPACE, conditions=conditions_of(SPACE, PARENTS)), history, Settings(), rng)

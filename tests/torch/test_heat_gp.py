@@ -23,7 +23,8 @@ from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
 from heat_plugins.botorch import HeatGP
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import FitMemo, fitted
+from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import Conditions, Cut, Leaf, Split
@@ -282,7 +283,8 @@ def test_predictions_are_those_of_the_core(space_name, name):
 def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
     builder = Builder(MIXED, MODELS[name])
-    chosen = fitted(builder, x.numpy(), y[:, 0].numpy(), False, len(x), FitMemo())
+    observed = OutcomeData(x.numpy(), y[:, 0].numpy(), deterministic=False)
+    chosen = fitted(builder, observed, len(x), FitCache())
     expected = chosen.hyperparameters
     np.testing.assert_allclose(gp.hyperparameters.theta, expected.theta, rtol=0.0, atol=1e-8)
     assert gp.hyperparameters.log_noise == pytest.approx(expected.log_noise, abs=1e-8)
@@ -290,9 +292,9 @@ def test_fit_is_that_of_the_core(name):
 
 def test_a_memo_changes_nothing_but_the_time():
     x, y = data(MIXED)
-    memo = FitMemo()
+    cache = FitCache()
     for n in (len(x) - 2, len(x) - 1, len(x)):
-        gp = HeatGP(x[:n], y[:n], space=MIXED, memo=memo).fit()
+        gp = HeatGP(x[:n], y[:n], space=MIXED, cache=cache).fit()
         alone = HeatGP(x[:n], y[:n], space=MIXED).fit()
         np.testing.assert_array_equal(gp.hyperparameters.theta, alone.hyperparameters.theta)
 

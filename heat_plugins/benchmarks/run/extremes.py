@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from heat_plugins.benchmarks.run.peak_memory import peak_megabytes
-from heat_plugins.dataset import NO_REGION, History
-from heat_plugins.gp.fit import FitMemo
+from heat_plugins.gp.fit import FitCache
+from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array, Categorical, Space
-from heat_plugins.suggest import Settings, suggest
+from heat_plugins.suggest import Problem, Settings, suggest
 
 __all__ = ["extremes"]
 
@@ -38,14 +38,13 @@ def extremes() -> Iterator[dict[str, float | str]]:
 
 def _measured(name: str) -> tuple[float, float, float]:
     space, history = CASES[name]()
-    memo, seconds = FitMemo(), []
+    cache, seconds = FitCache(), []
     before = peak_megabytes()
     for trial in range(N_MEASURED):
         began = time.process_time()
         with one_blas_thread():
-            suggestion = suggest(
-                space, history, Settings(), np.random.default_rng([0, trial]), memo=memo
-            )
+            rng = np.random.default_rng([0, trial])
+            suggestion = suggest(Problem(space), history, Settings(), rng, cache)
         seconds.append(time.process_time() - began)
         history = _with_another(history, suggestion.point, suggestion.asked_from)
     return seconds[0], float(np.median(seconds[1:])), peak_megabytes() - before

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.dataset import NO_REGION, History, canonical
+from heat_plugins.history import NO_REGION, History, canonical
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.symmetry import Block, Symmetry
 

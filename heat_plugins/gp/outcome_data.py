@@ -1,0 +1,82 @@
+"""What trials tell about one outcome, an objective or a constraint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.space import Array
+
+__all__ = ["ModelBudget", "OutcomeData", "Standardised"]
+
+
+@dataclass(frozen=True)
+class ModelBudget:
+    """How many observations a model may have.
+
+    Args:
+        fit_points: That hyperparameters are fitted to.
+        model_points: That the posterior uses.
+    """
+
+    fit_points: int = 300
+    model_points: int = 500
+
+
+class Standardised(NamedTuple):
+    """Observations as a Gaussian process wants them: (n, d), (n,), and (n,) or None."""
+
+    points: Array
+    values: Array
+    noise: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeData:
+    """Observations of one outcome, as they came; minimised.
+
+    Args:
+        points: (n, d) the points.
+        values: (n,) their values.
+        noise: (n,) known variances of the values, NaN where they are not known; None for nothing
+            known. Where repeated measurements say that there is more noise, the rest is learnt.
+        deterministic: Whether equal points always have equal values; None to find out.
+        evenly: Whether bad values are to be fitted as closely as good ones: those of one
+            objective may be good in another, and limits may lie anywhere.
+        is_constraint: Whether 0 has a meaning, and must have a place among the values.
+    """
+
+    points: Array
+    values: Array
+    noise: Array | None = None
+    deterministic: bool | None = None
+    evenly: bool = True
+    is_constraint: bool = False
+
+    def __len__(self) -> int:
+        """Return the number of observations."""
+        return len(self.points)
+
+    def at(self, rows: slice | NDArray[np.int64]) -> OutcomeData:
+        """Return some of the observations."""
+        noise = None if self.noise is None else self.noise[rows]
+        return replace(self, points=self.points[rows], values=self.values[rows], noise=noise)
+
+    def standardised(self, limit: int) -> Standardised:
+        """Return standardised observations: of more than a limit, the best and the latest."""
+        values = standardise(self.values, self.evenly)
+        noise = self.noise
+        if noise is not None:
+            noise = standardise_noise(noise, self.values, values)
+        n = len(self)
+        if n <= limit:
+            return Standardised(self.points, values, noise)
+        best = np.argsort(values, kind="stable")[: limit // 2]
+        some = np.union1d(best, np.arange(n - limit // 2, n))
+        return Standardised(
+            self.points[some], values[some], None if noise is None else noise[some]
+        )
