@@ -36,19 +36,22 @@ def _can_be_resumed(case: OptunaCase) -> bool:
     # Another sampler has a state of its own. Tuples come back as lists from a storage, so a
     # new sampler has to be told of them again. What the objective asks for it cannot know
     # before, where trials contradict each other.
-    choices = [
-        choice
+    return (
+        case.settings.independent is None
+        and case.pruner != "hyperband"  # which forms its brackets anew
+        and not _has_containers(case)
+        and not _are_contradicted(case)
+    )
+
+
+def _has_containers(case: OptunaCase) -> bool:
+    """Whether some choice is a tuple, a list or a dictionary."""
+    return any(
+        isinstance(choice, (tuple, list, dict))
         for parameter in case.space.parameters
         for _, distribution in parameter.stages
         if isinstance(distribution, CategoricalDistribution)
         for choice in distribution.choices
-    ]
-    has_containers = any(isinstance(choice, (tuple, list, dict)) for choice in choices)
-    return (
-        case.settings.independent is None
-        and case.pruner != "hyperband"  # which forms its brackets anew
-        and not has_containers
-        and not _are_contradicted(case)
     )
 
 
@@ -133,7 +136,9 @@ def _refused_values(case: OptunaCase, result: Run) -> list[str]:
     others = [trial for trial in _foreign_trials(case) if _is_other(case, trial)]
     # One that waits becomes a trial of the study, and is refused itself.
     n_waiting = sum(trial.state == TrialState.WAITING for trial in others)
-    if result.n_refused > len(others) + n_waiting:
+    # To Optuna a tuple is another choice than the list that a storage makes of it.
+    is_refused_by_optuna = case.storage != "memory" and _has_containers(case)
+    if result.n_refused > len(others) + n_waiting and not is_refused_by_optuna:
         return [f"refused: {result.n_refused} trials after {len(others)} contradictory ones"]
     # Threads may learn of parameters while they are asking for them.
     is_regular = case.space.is_static and not case.space.is_conditional and case.n_jobs == 1
