@@ -132,7 +132,8 @@ def test_fits_that_went_wrong_have_no_evidence():
         negative_log_density=np.nan,
     )
     with mock.patch.object(learn, "fit", return_value=wrong):
-        chosen = learn._candidates(Builder(SPACE, AUTO), points, points.sum(axis=1), True, 9, True)
+        data = OutcomeData(points, points.sum(axis=1), deterministic=True)
+        chosen = learn._candidates(Builder(SPACE, AUTO), data, 300, learns_rest=False)
     assert set(chosen[0].evidence.values()) == {-np.inf}
     assert learn._choose(chosen).name in CANDIDATES
 
