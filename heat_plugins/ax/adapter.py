@@ -203,6 +203,8 @@ class HeatStartAdapter(Adapter):
             suggestion = Suggestion(np.empty(0), NO_REGION, is_new=number == 0)
         else:
             suggestion = self._ask_core(history, aim, held, number)
+        if suggestion.leaves_out_constraints:
+            self.generator.leave_out_constraints()
         if not suggestion.is_new and self.generator.settings.deterministic:
             which = "with these fixed values" if held else "of the search space"
             raise SearchSpaceExhausted(

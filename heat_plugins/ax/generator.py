@@ -77,6 +77,17 @@ class HeatStartGenerator(Generator):
             model=self.model,
         )
         self.cache = FitCache()  # of suggestions
+        self._left_out_constraints = False
+
+    def leave_out_constraints(self) -> None:
+        """Say once that some outcome constraints are not modelled."""
+        if not self._left_out_constraints:
+            self._left_out_constraints = True
+            logger.warning(
+                "Not all outcome constraints that arms violate are modelled: some are known for "
+                "too few arms, or there are very many and others are violated more often. Arms "
+                "that violate them still count as infeasible."
+            )
 
     def settings_with(self, model: Model) -> Settings:
         """Return the settings with a model that knows more about the parameters."""

@@ -105,6 +105,24 @@ def test_one_arm_twice_with_values_far_apart(
     assert len(warned) == 1
 
 
+def test_very_many_outcome_constraints_are_not_all_modelled(
+    client_of: Any, space: list[Any], warned: list[str]
+) -> None:
+    limits = [f"m{i} <= 0.5" for i in range(12)]
+    client = client_of(space, outcome_constraints=limits)
+
+    def values(params: Params) -> dict[str, float]:
+        measured = {f"m{i}": ((i * params["n"]) % 7) / 7 + params["x"] for i in range(12)}
+        return {"y": value_of(params), **measured}
+
+    grid(client, values)
+    for _ in range(4):
+        for index, params in client.get_next_trials(1).items():
+            client.complete_trial(index, raw_data=values(params))
+    assert len(warned) == 1
+    assert "Not all outcome constraints that arms violate are modelled" in warned[0]
+
+
 def test_standard_errors_that_are_large_enough(
     client_of: Any, space: list[Any], run: Any, warned: list[str]
 ) -> None:
