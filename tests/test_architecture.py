@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "insight": {*BELOW_GP, "gp"},
     "suggest": BELOW_SUGGEST,
     "torch": {*BELOW_GP, "gp", "_extras"},
-    "botorch": {"torch"},
+    "botorch": {"torch", "_extras"},
     "optuna": BELOW_HOSTS,
     "ax": {*BELOW_HOSTS, "torch", "botorch"},
     "benchmarks": {*BELOW_HOSTS, "torch", "botorch", "optuna", "ax", "_version"},

@@ -1,17 +1,22 @@
-"""The formulas and helpers of kernels that need NumPy alone.
+"""The kernels, each written once, with NumPy alone.
 
-======================  ==================================================
-module                  content
-======================  ==================================================
-``formulas``            the heat kernel of a Hamming graph as functions
-``decompositions``      random decompositions into components (RDUCB)
-``dictionaries``        anchor points of a Hamming embedding (BODi)
-``permutation_groups``  groups of permutations of the variables
-======================  ==================================================
+===================  =================================================================
+``base``             what a kernel is: a function of two points, with its derivatives
+``distance``         functions of one weighted distance: the default and its relatives
+                     (``features``, ``profiles``, ``graph_distance``, ``wide_columns``)
+``additive``         effects of single units, of pairs, ... (``order_terms``, ``centred``,
+                     ``centred_numbers``)
+``group_average``    averages over groups of permutations (``permutations``)
+``composite``        products, sums and mixtures of kernels
+``units``            one parameter as a kernel (``choice_unit``, ``number_unit``)
+``baselines``        kernels of other methods
+``function``         a kernel of one's own from a formula
+``builtin``          the entries of the registry; ``build``: from a model to its kernel
+``formulas``         the heat kernel of a Hamming graph as plain functions
+===================  =================================================================
 
-The functions of ``permutation_groups`` have short names and are used with that of their module,
-``permutation_groups.orbits``. GPyTorch kernels are in :mod:`heat_plugins.torch`; those that were
-here are found there, or an error says what to write instead.
+GPyTorch kernels are in :mod:`heat_plugins.torch`; those that were here are found there, or an
+error says what to write instead.
 """
 
 import sys

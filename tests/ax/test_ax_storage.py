@@ -17,9 +17,10 @@ from ax.exceptions.core import UserInputError
 from ax.storage.json_store.registry import CORE_DECODER_REGISTRY
 from ax.storage.sqa_store import db
 
-from heat_plugins import Additive, PermutationInvariant, kernel_registry, register_kernel
+from heat_plugins import Additive, PermutationInvariant, register_kernel
 from heat_plugins.ax import HeatGenerators, heat_generation_strategy
 from heat_plugins.ax.node import HeatNode
+from heat_plugins.spec import registry
 
 Params = dict[str, Any]
 HERE = Path(__file__).parent
@@ -228,11 +229,11 @@ def exponential(r: Any) -> Any:
 
 @pytest.fixture
 def _registered() -> Iterator[None]:
-    before = dict(kernel_registry._REGISTERED)
+    before = dict(registry._REGISTERED)
     register_kernel("exponential", exponential)
     yield
-    kernel_registry._REGISTERED.clear()
-    kernel_registry._REGISTERED.update(before)
+    registry._REGISTERED.clear()
+    registry._REGISTERED.update(before)
 
 
 @pytest.mark.usefixtures("_registered")

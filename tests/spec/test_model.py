@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Space
-from heat_plugins.spec import registry as kernel_registry
+from heat_plugins.spec import registry
 from heat_plugins.spec.model import Model, register_kernel
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (
@@ -128,7 +128,7 @@ def test_arrays_become_lists_that_compare():
 @pytest.fixture(autouse=True)
 def _nothing_is_registered(monkeypatch):
     """Other tests of the same process, and examples of documents, register kernels too."""
-    monkeypatch.setattr(kernel_registry, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", {})
 
 
 def laplace(r):
@@ -144,10 +144,10 @@ class Kernels:
 @pytest.fixture
 def registered():
     """Leave the registry as it was."""
-    before = dict(kernel_registry._REGISTERED)
+    before = dict(registry._REGISTERED)
     yield
-    kernel_registry._REGISTERED.clear()
-    kernel_registry._REGISTERED.update(before)
+    registry._REGISTERED.clear()
+    registry._REGISTERED.update(before)
 
 
 @pytest.mark.usefixtures("registered")
@@ -196,7 +196,7 @@ def test_loading_never_imports_what_the_data_name(tmp_path, monkeypatch):
 def test_unpickled_where_it_is_not_registered():
     register_kernel("laplace", laplace)
     pickled = pickle.dumps(Model("laplace"))
-    kernel_registry._REGISTERED.clear()
+    registry._REGISTERED.clear()
     model = pickle.loads(pickled)
     with pytest.raises(ValueError, match=r"register_kernel\(name, function\), got 'laplace'"):
         Builder(Space((Categorical("c", "abc"),)), model).kernel()
@@ -233,7 +233,7 @@ def test_what_cannot_be_registered(name, function, message):
     register_kernel("taken", laplace)
     with pytest.raises(ValueError, match=message):
         register_kernel(name, function)
-    assert kernel_registry._REGISTERED["taken"].function is laplace
+    assert registry._REGISTERED["taken"].function is laplace
 
 
 BROKEN = {

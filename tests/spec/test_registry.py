@@ -6,20 +6,21 @@ import numpy as np
 import optuna
 import pytest
 
-from heat_plugins import HeatSampler, kernel_registry, register_kernel
+from heat_plugins import HeatSampler, register_kernel
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.function import FunctionKernel
 from heat_plugins.space import Categorical, Float, Space
+from heat_plugins.spec import registry
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.registry import KernelEntry, built_in_kernels
 from heat_plugins.spec.structures import Additive
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
 def toy(monkeypatch):
-    monkeypatch.setattr(kernel_registry, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", {})
 
     def overlap(theta, x, y):
         return np.exp(-np.exp(theta[0]) * (x[:, None] != y[None]).mean(axis=-1))

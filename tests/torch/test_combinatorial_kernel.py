@@ -24,7 +24,7 @@ from heat_plugins.spec.structures import (
 from heat_plugins.torch import CombinatorialKernel
 from heat_plugins.torch.prior import inside
 
-from ..core.test_kernels_of_the_core import MODELS, SPACES
+from ..kernels.test_contract import MODELS, SPACES
 from . import shared
 from .shared import codes, dense
 

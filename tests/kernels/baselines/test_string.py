@@ -6,7 +6,7 @@ import pytest
 from heat_plugins.kernels.base import STARTING_TOTALS
 from heat_plugins.kernels.baselines.string import DECAYS, LARGEST_ALPHABET, LONGEST, StringKernel
 
-from ..oracles.strings import subsequences
+from ...oracles.strings import subsequences
 
 
 @pytest.mark.parametrize("n_symbols", [3, LARGEST_ALPHABET + 1])  # by words, by pairs
