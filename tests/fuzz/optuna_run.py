@@ -163,6 +163,7 @@ class _Player:
     def ask(self, step: Step) -> None:
         draw = Draw(step.seed, "ask")
         asked = []
+        n_refused = self.result.n_refused
         for _ in range(step.count):
             trial = self.study.ask()
             try:
@@ -172,6 +173,8 @@ class _Player:
             except optuna.TrialPruned:
                 answer = {"state": TrialState.PRUNED}
             asked.append((trial, answer))
+        # What is refused shows when trials are told; all of these were asked for before.
+        self.result.n_refused = min(self.result.n_refused, n_refused + 1)
         draw.shuffle(asked)
         for trial, answer in asked:
             if draw.chance(0.9):  # or else it runs for ever
