@@ -22,7 +22,7 @@ from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.gp.fit import Chosen, FitCache
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
-from heat_plugins.gp.outcomes import Output, Outputs, fit_output, modelled_constraints
+from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
 from heat_plugins.history import NO_REGION, History, canonical
 from heat_plugins.kernels.build import Builder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -183,7 +183,7 @@ def suggest(
     avoid = PointSet(everything, symmetry, allowed, space.resolution)
     if new_beginning is not None and not fixed:
         avoid = avoid.restricted_to(new_beginning)
-    whole = Domain(space, held=fixed, conditions=conditions, limits=limits)
+    whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits)
     if whole.is_empty(history.points):
         raise NothingAllowed("no point was found that keeps the limits")
     if len(history.points) < max(settings.n_startup_trials, 1):
@@ -197,22 +197,22 @@ def suggest(
         )
         region = goal.choose_centre(region, rng)
     domain = replace(whole, region=region.as_region(space))
-    outputs = _outputs(builder, history, settings, region, cache)
-    acquisition = goal.acquisition(outputs, region)
+    outcomes = _outcomes(builder, history, settings, region, cache)
+    acquisition = goal.acquisition(outcomes, region)
     starts = _starts(history, goal, domain)
     # Whoever fixes a choice wants this branch; a front may go through many.
     has_branches = conditions is not None and not fixed and goal.has_one_objective
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
     points = maximise(acquisition, domain, around, starts, rng, settings.search)
-    if around is not avoid and outputs.expect_failure(points):
+    if around is not avoid and outcomes.expect_failure(points):
         # What the regions before have left over fails: better near one of them than there.
         points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
-    elif has_branches and _expects_little(outputs, region, acquisition, points):
+    elif has_branches and _expects_little(outcomes, region, acquisition, points):
         other = region.next()
-        branch_acquisition = goal.acquisition(outputs, other)
+        branch_acquisition = goal.acquisition(outcomes, other)
         away = _keep_away(avoid, history, other, space)
         elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
-        if len(elsewhere) and not outputs.expect_failure(elsewhere):
+        if len(elsewhere) and not outcomes.expect_failure(elsewhere):
             region, acquisition, points = other, branch_acquisition, elsewhere
     if not len(points) and domain.region is not None:
         points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
@@ -234,11 +234,11 @@ def suggest(
         point,
         region.index,
         is_new,
-        outputs.objectives[0].chosen,
+        outcomes.objectives[0].chosen,
         region,
         value,
         points[1:],
-        outputs.leaves_out_constraints,
+        outcomes.leaves_out_constraints,
         optional,
     )
 
@@ -288,22 +288,22 @@ def _anything(
 
 
 def _expects_little(
-    outputs: Outputs, region: TrustRegion, acquisition: BatchFunction, points: Array
+    outcomes: Outcomes, region: TrustRegion, acquisition: BatchFunction, points: Array
 ) -> bool:
     """Whether a region has little left to give, if the first of (k, d) is its best new point.
 
     Only of one objective with exact values and without constraints: otherwise what the
     acquisition says has another unit, or never comes to an end.
     """
-    is_exact = outputs.objectives[0].is_deterministic and not outputs.constraints
+    is_exact = outcomes.objectives[0].is_deterministic and not outcomes.constraints
     if not len(points) or not region.is_searched or not is_exact:
         return False
     return float(acquisition(points[:1])[0]) < NEXT_TO_NOTHING
 
 
-def _outputs(
+def _outcomes(
     builder: Builder, history: History, settings: Settings, region: TrustRegion, cache: FitCache
-) -> Outputs:
+) -> Outcomes:
     """Return the models of every objective and every constraint."""
     objectives = [
         objective_of(builder, history, settings, cache, index, centre=region.centre)
@@ -322,17 +322,17 @@ def _outputs(
             is_constraint=True,
         )
         constraints.append(
-            fit_output(
+            fit_outcome(
                 builder,
                 data,
                 budget,
-                cache.of_output(index),
+                cache.of_outcome(index),
                 centre=region.centre,
                 without_value=history.without_value,
             )
         )
-    success = log_success(builder, history, budget, cache.of_output(FAILURES))
-    return Outputs(objectives, constraints, history.pending, success, leaves_out)
+    success = log_success(builder, history, budget, cache.of_outcome(FAILURES))
+    return Outcomes(objectives, constraints, history.pending, success, leaves_out)
 
 
 @usual_errors
@@ -345,7 +345,7 @@ def objective_of(
     *,
     centre: Array | None = None,
     evenly: bool = False,
-) -> Output:
+) -> Outcome:
     """Return the model of one objective of a history that is not empty.
 
     ``evenly`` fits bad values as closely as good ones, and as they are. That is always so where
@@ -360,11 +360,11 @@ def objective_of(
         settings.deterministic,
         evenly=evenly or has_sums or history.has_rivals_of_values,
     )
-    return fit_output(
+    return fit_outcome(
         builder,
         data,
         settings.model_budget(builder),
-        cache.of_output(index),
+        cache.of_outcome(index),
         centre=centre,
         without_value=history.without_value,
     )

@@ -302,24 +302,24 @@ def test_continuous_spaces_never_run_out():
     assert len({point.tobytes() for point, _, _ in asked}) == 30
 
 
-# --------------------------------------------------------------------- held columns
+# --------------------------------------------------------------------- fixed columns
 @given(st.integers(0, 2**32), st.integers(0, 15), st.sets(st.integers(0, 6), min_size=1))
 @FEW
 def test_held_columns_are_held(seed, n, columns):
     rng = np.random.default_rng(seed)
     wanted = MIXED.sample(1, rng)[0]
-    held = {column: float(wanted[column]) for column in columns}
+    fixed = {column: float(wanted[column]) for column in columns}
     history = some_history(MIXED, n, seed=seed)
-    suggestion = suggest(Problem(MIXED, fixed=held), history, QUICK, rng)
-    assert all(suggestion.point[column] == value for column, value in held.items())
+    suggestion = suggest(Problem(MIXED, fixed=fixed), history, QUICK, rng)
+    assert all(suggestion.point[column] == value for column, value in fixed.items())
     assert is_valid(MIXED, suggestion.point)
 
 
 def test_only_the_free_columns_can_run_out():
-    held = {0: 1.0}
-    everything = Domain(GRID, held=held).enumerate()
+    fixed = {0: 1.0}
+    everything = Domain(GRID, fixed=fixed).enumerate()
     history = History.of(GRID, everything, value_of(everything))
-    again = suggest(Problem(GRID, fixed=held), history, QUICK, np.random.default_rng(0))
+    again = suggest(Problem(GRID, fixed=fixed), history, QUICK, np.random.default_rng(0))
     assert not again.is_new and again.point[0] == 1.0
     other = suggest(Problem(GRID, fixed={0: 0.0}), history, QUICK, np.random.default_rng(0))
     assert other.is_new and other.point[0] == 0.0
@@ -554,11 +554,11 @@ def test_a_suggestion_has_what_its_branch_has(rules):
         assert (np.isnan(of_a), np.isnan(of_b)) == (branch == 1.0, branch == 0.0)
         assert not np.isnan(everywhere)
         assert math.isfinite(suggestion.acquisition)
-        held = {0: 1.0 - branch}
+        fixed = {0: 1.0 - branch}
         other = suggest(
-            Problem(BRANCHES, fixed=held), history, options, np.random.default_rng(seed)
+            Problem(BRANCHES, fixed=fixed), history, options, np.random.default_rng(seed)
         )
-        assert other.point[0] == held[0] and np.isnan(other.point[int(2 - held[0])])
+        assert other.point[0] == fixed[0] and np.isnan(other.point[int(2 - fixed[0])])
 
 
 def test_what_is_given_but_does_not_exist_is_left_out_and_the_rest_is_new():
@@ -570,17 +570,17 @@ def test_what_is_given_but_does_not_exist_is_left_out_and_the_rest_is_new():
     for unseen in range(7):
         known = np.delete(everything, unseen, axis=0)
         history = History.of(space, known, np.arange(6.0))
-        held = {0: everything[unseen, 0], 1: 1.0, 2: 0.0}
+        fixed = {0: everything[unseen, 0], 1: 1.0, 2: 0.0}
         if everything[unseen, 0] == 0.0:
-            del held[1]
+            del fixed[1]
         else:
-            del held[2]
+            del fixed[2]
         for enumerate_up_to in (0, 1000):
             options = dataclasses.replace(
                 QUICK, search=dataclasses.replace(SMALL_SEARCH, enumerate_up_to=enumerate_up_to)
             )
             suggestion = suggest(
-                Problem(space, fixed=held), history, options, np.random.default_rng(0)
+                Problem(space, fixed=fixed), history, options, np.random.default_rng(0)
             )
             np.testing.assert_array_equal(suggestion.point, everything[unseen])
             assert suggestion.is_new

@@ -13,7 +13,7 @@ from heat_plugins.acquisition.merit import merits, violations
 from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.gp.outcome_transform import place_of, standardise
-from heat_plugins.gp.outcomes import Outputs
+from heat_plugins.gp.outcomes import Outcomes
 from heat_plugins.history import History
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Array
@@ -75,36 +75,36 @@ class Goal:
         trial = rng.choice(trials, p=likely / likely.sum())
         return replace(region, centre=self._points[trial])
 
-    def acquisition(self, outputs: Outputs, region: TrustRegion) -> BatchFunction:
+    def acquisition(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction:
         """Return what the next point should maximise."""
         terms: list[BatchFunction] = []
-        improvement = self._improvement(outputs, region)
+        improvement = self._improvement(outcomes, region)
         if improvement is not None:
             terms.append(improvement)
-        if outputs.constraints:
+        if outcomes.constraints:
             terms.append(
                 LogFeasibility(
-                    [output.surrogate for output in outputs.constraints],
-                    [output.zero for output in outputs.constraints],
+                    [outcome.surrogate for outcome in outcomes.constraints],
+                    [outcome.zero for outcome in outcomes.constraints],
                 )
             )
-        if outputs.log_success is not None:
-            terms.append(outputs.log_success)
+        if outcomes.log_success is not None:
+            terms.append(outcomes.log_success)
         return terms[0] if len(terms) == 1 else Sum(terms)
 
-    def _improvement(self, outputs: Outputs, region: TrustRegion) -> BatchFunction | None:
+    def _improvement(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction | None:
         """Return the log expected improvement; None while nothing feasible is known."""
         if self.has_one_objective:
-            output = outputs.objectives[0]
-            best = output.best(self.is_feasible, region.front[0] if region.front else None)
-            return None if best is None else LogExpectedImprovement(output.surrogate, best)
+            outcome = outcomes.objectives[0]
+            best = outcome.best(self.is_feasible, region.front[0] if region.front else None)
+            return None if best is None else LogExpectedImprovement(outcome.surrogate, best)
         if not self.is_feasible.any():
             return None
-        values = np.column_stack([output.believed for output in outputs.objectives])
+        values = np.column_stack([outcome.believed for outcome in outcomes.objectives])
         values = values[self.is_feasible]
-        if len(outputs.pending):
+        if len(outcomes.pending):
             # Points under evaluation count as what is expected of them.
-            expected = [output.surrogate.mean(outputs.pending) for output in outputs.objectives]
+            expected = [each.surrogate.mean(outcomes.pending) for each in outcomes.objectives]
             values = np.concatenate([values, np.column_stack(expected)])
         # Beyond the worst that was seen, not the worst of the front: the ends of a front grow
         # only if what lies beyond them counts.
@@ -112,7 +112,7 @@ class Goal:
         if self._reference is not None:
             reference = self._within_reach(values, reference)
         front = values[non_dominated(values)]
-        surrogates = [output.surrogate for output in outputs.objectives]
+        surrogates = [outcome.surrogate for outcome in outcomes.objectives]
         return LogHypervolumeImprovement(surrogates, front, reference)
 
     def _within_reach(self, values: Array, usual: Array) -> Array:

@@ -169,15 +169,15 @@ class HeatStartAdapter(Adapter):
             self._points([*pending, *others]),
             self._points(failed),
         )
-        held = self._held(fixed_features)
+        fixed = self._fixed_columns(fixed_features)
         number = number_of_arms(self._experiment, pending_observations)
         suggestions: list[Suggestion] = []
         for _ in range(n):
-            suggestion = self._suggest(history, aim, held, number + len(suggestions))
+            suggestion = self._suggest(history, aim, fixed, number + len(suggestions))
             suggestions.append(suggestion)
             pending_now = np.concatenate([history.pending, suggestion.point[None]])
             history = replace(history, pending=pending_now)
-        has_region = self.generator.settings.trust_region is not None and not held
+        has_region = self.generator.settings.trust_region is not None and not fixed
         return GenResults(
             observation_features=[
                 ObservationFeatures(
@@ -197,16 +197,16 @@ class HeatStartAdapter(Adapter):
         )
 
     def _suggest(
-        self, history: History, aim: Aim | None, held: Mapping[int, float], number: int
+        self, history: History, aim: Aim | None, fixed: Mapping[int, float], number: int
     ) -> Suggestion:
         if self._has_one_arm:
             suggestion = Suggestion(np.empty(0), NO_REGION, is_new=number == 0)
         else:
-            suggestion = self._ask_core(history, aim, held, number)
+            suggestion = self._ask_core(history, aim, fixed, number)
         if suggestion.leaves_out_constraints:
             self.generator.leave_out_constraints()
         if not suggestion.is_new and self.generator.settings.deterministic:
-            which = "with these fixed values" if held else "of the search space"
+            which = "with these fixed values" if fixed else "of the search space"
             raise SearchSpaceExhausted(
                 f"All parameterizations {which} have been tried. With "
                 "`deterministic_objective=False` they would be repeated."
@@ -214,7 +214,7 @@ class HeatStartAdapter(Adapter):
         return suggestion
 
     def _ask_core(
-        self, history: History, aim: Aim | None, held: Mapping[int, float], number: int
+        self, history: History, aim: Aim | None, fixed: Mapping[int, float], number: int
     ) -> Suggestion:
         generator = self.generator
         rng = np.random.default_rng([generator.seed, number, zlib.crc32(b"")])
@@ -222,7 +222,7 @@ class HeatStartAdapter(Adapter):
             with one_blas_thread():
                 problem = Problem(
                     self._codes.space,
-                    held,
+                    fixed,
                     self._limits.allowed,
                     self._limits.linear,
                     self._codes.conditions,
@@ -241,7 +241,7 @@ class HeatStartAdapter(Adapter):
         points = [codes.point(parameters) for parameters in parameterizations]
         return np.array(points).reshape(len(points), len(codes.space))
 
-    def _held(self, fixed_features: ObservationFeatures | None) -> dict[int, float]:
+    def _fixed_columns(self, fixed_features: ObservationFeatures | None) -> dict[int, float]:
         """Return the coordinates that are given, by column.
 
         Only of what was fixed: Ax fills in all parameters that exist under some choices.

@@ -107,7 +107,7 @@ class FitCache:
             self.others.clear()
         return known
 
-    def of_output(self, index: int) -> FitCache:
+    def of_outcome(self, index: int) -> FitCache:
         """Return the cache of one objective or constraint; the first is this one."""
         return self if index == 0 else self.others.setdefault(index, FitCache())
 

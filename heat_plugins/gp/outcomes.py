@@ -16,7 +16,7 @@ from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Array, Space
 
-__all__ = ["Output", "Outputs", "fit_output", "modelled_constraints"]
+__all__ = ["Outcome", "Outcomes", "fit_outcome", "modelled_constraints"]
 
 Indices = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ ENOUGH_TRIALS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Output:
+class Outcome:
     """The model of one objective or constraint.
 
     Args:
@@ -84,7 +84,7 @@ class Output:
 
 
 @dataclass(frozen=True, eq=False)
-class Outputs:
+class Outcomes:
     """The models of every objective and every constraint.
 
     Args:
@@ -95,8 +95,8 @@ class Outputs:
         leaves_out_constraints: Whether trials break others than those that are modelled.
     """
 
-    objectives: list[Output]
-    constraints: list[Output]
+    objectives: list[Outcome]
+    constraints: list[Outcome]
     pending: Array
     log_success: BatchFunction | None = None
     leaves_out_constraints: bool = False
@@ -123,7 +123,7 @@ def modelled_constraints(constraints: Array) -> tuple[Indices, bool]:
     return np.sort(most), len(most) < int(np.count_nonzero(n_broken))
 
 
-def fit_output(
+def fit_outcome(
     builder: Builder,
     data: OutcomeData,
     budget: ModelBudget,
@@ -131,7 +131,7 @@ def fit_output(
     *,
     centre: Array | None = None,
     without_value: Array | None = None,
-) -> Output:
+) -> Outcome:
     """Return the model of one outcome.
 
     Args:
@@ -164,7 +164,7 @@ def fit_output(
         None if without_value is None else without_value[-budget.model_points // 2 :],
         None if noise is None else noise[some],
     )
-    return Output(
+    return Outcome(
         surrogate,
         chosen,
         standardised,

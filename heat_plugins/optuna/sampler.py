@@ -316,22 +316,22 @@ class HeatSampler(BaseSampler):
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             began = time.perf_counter()
-            fixed = self._fixed_by_wrapper(search_space)
+            wrapped = self._fixed_by_wrapper(search_space)
             try:
-                reader = self._reader_for(search_space | {n: self._inferred[n] for n in fixed})
+                reader = self._reader_for(search_space | {n: self._inferred[n] for n in wrapped})
             except ValueError as error:
                 # Perhaps it is trials from elsewhere that the settings do not fit.
                 if self._own is None or None in self._own.values():
                     return {}
                 self._mistake = error
                 raise
-            held = reader.encode(fixed) | reader.held(trial)
+            fixed = reader.encode(wrapped) | reader.fixed_columns(trial)
             trials = study.get_trials(deepcopy=False)
             history = reader.read(trials, study.directions, trial, self._asked)
             is_startup = len(history.points) < self._settings.n_startup_trials
             if is_startup and self._independent_sampler is not None:
                 return {}
-            suggestion = self._reserved(study, trial, reader, history, held)
+            suggestion = self._reserved(study, trial, reader, history, fixed)
             self._speak(trials, reader, suggestion)
             params = self._with_spare_values(trial, reader, suggestion.point)
         params = {name: value for name, value in params.items() if name in search_space}
@@ -378,7 +378,7 @@ class HeatSampler(BaseSampler):
         trial: FrozenTrial,
         reader: StudyReader,
         history: History,
-        held: Mapping[int, float],
+        fixed: Mapping[int, float],
     ) -> Suggestion:
         """Return a suggestion whose point no other worker takes at the same time.
 
@@ -397,9 +397,9 @@ class HeatSampler(BaseSampler):
                 history = reader.read(trials, study.directions, trial, self._asked)
             settings = self._settings if attempt < _MODEL_SEARCHES else at_random
             rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
-            suggestion = self._suggest(reader, history, settings, rng, held)
+            suggestion = self._suggest(reader, history, settings, rng, fixed)
             # A point that was partly given says nothing about the region it did not choose.
-            has_region = settings.trust_region is not None and not reader.held(trial)
+            has_region = settings.trust_region is not None and not reader.fixed_columns(trial)
             region = suggestion.asked_from if has_region else NO_REGION
             claim_point = partial(self._claim, study, trial, reader, region)
             # In memory there is one process, whose threads come here one by one.
@@ -417,16 +417,16 @@ class HeatSampler(BaseSampler):
         history: History,
         settings: Settings,
         rng: np.random.Generator,
-        held: Mapping[int, float],
+        fixed: Mapping[int, float],
     ) -> Suggestion:
         """Ask the core for a point."""
         with one_blas_thread():
             try:
-                problem = Problem(reader.space, held, self._allowed)
+                problem = Problem(reader.space, fixed, self._allowed)
                 return suggest(problem, history, settings, rng, self._cache)
             except NothingAllowed:
-                if held:  # whoever enqueues a value wants it, whatever else was said
-                    problem = Problem(reader.space, held)
+                if fixed:  # whoever enqueues a value wants it, whatever else was said
+                    problem = Problem(reader.space, fixed)
                     return suggest(problem, history, settings, rng, self._cache)
         self._mistake = ValueError(
             "`is_feasible` must allow at least one point of the search space, but none was found "

@@ -253,7 +253,7 @@ class StudyReader:
     def _stacked(self, points: list[Array]) -> Array:
         return np.array(points).reshape(len(points), len(self.space))
 
-    def held(self, trial: FrozenTrial) -> dict[int, float]:
+    def fixed_columns(self, trial: FrozenTrial) -> dict[int, float]:
         """Return the columns whose values a trial has already, with these.
 
         They were fixed by ``enqueue_trial``, or stored with the trial: one that is repeated by
@@ -263,17 +263,17 @@ class StudyReader:
 
     def encode(self, params: Mapping[str, Any]) -> dict[int, float]:
         """Return the columns of parameters with their coordinates, as far as they have any."""
-        held = {}
+        encoded = {}
         for name, value in params.items():
             if name in self.space.column:
                 column = self.space.column[name]
                 try:
-                    held[column] = self.space.parameters[column].encode(value)
+                    encoded[column] = self.space.parameters[column].encode(value)
                 except ValueError:
                     # Optuna itself warns of a value outside the distribution and uses it;
                     # the model has no place for it.
                     continue
-        return held
+        return encoded
 
     @usual_errors
     def reserved_since(

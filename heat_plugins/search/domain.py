@@ -1,11 +1,11 @@
-"""Where the next point may lie: the space, cut to a region, with some columns held.
+"""Where the next point may lie: the space, cut to a region, with some columns fixed.
 
 Notation
     ===========  =====================================================================
     centre       (d,) the point the region is drawn around
     radius       how many discrete columns may differ from the centre (Hamming distance)
     half_width   how far a numeric column may be from the centre, in [0, 1]
-    held         columns whose value is given from outside and never changes
+    fixed         columns whose value is given from outside and never changes
     inactive     a column that does not exist at a point, NaN there: a parameter that is
                  asked for under some choices only
     ===========  =====================================================================
@@ -59,7 +59,7 @@ class Domain:
     Args:
         space: All points.
         region: The part around a centre to stay in; None for everywhere.
-        held: Coordinates that are given, by column.
+        fixed: Coordinates that are given, by column.
         conditions: When each column exists; None where all of them always do.
         limits: What the points of a search are moved to keep, as far as that can be done;
             None for nothing.
@@ -67,14 +67,14 @@ class Domain:
 
     space: Space
     region: Region | None = None
-    held: Mapping[int, float] = field(default_factory=dict)
+    fixed: Mapping[int, float] = field(default_factory=dict)
     conditions: Conditions | None = None
     limits: LinearLimits | None = None
 
     @cached_property
     def free(self) -> NDArray[np.int64]:
         """The columns that can change."""
-        varies = (self.space.n_levels > 1) & ~np.isin(np.arange(len(self.space)), [*self.held])
+        varies = (self.space.n_levels > 1) & ~np.isin(np.arange(len(self.space)), [*self.fixed])
         return np.flatnonzero(varies)
 
     @cached_property
@@ -95,7 +95,7 @@ class Domain:
 
     @cached_property
     def centre(self) -> Array | None:
-        """The centre of the region, with the held columns as they are held."""
+        """The centre of the region, with the fixed columns as they are."""
         return None if self.region is None else self.hold(self.region.centre[None])[0]
 
     @cached_property
@@ -127,11 +127,11 @@ class Domain:
         return self.conditions is not None and bool(self.conditions.is_branching[columns].any())
 
     def hold(self, points: Array) -> Array:
-        """Set the held columns of points (n, d)."""
-        if not self.held:
+        """Set the fixed columns of points (n, d)."""
+        if not self.fixed:
             return points
         points = points.copy()
-        points[:, list(self.held)] = list(self.held.values())
+        points[:, list(self.fixed)] = list(self.fixed.values())
         return points
 
     @cached_property
@@ -236,7 +236,7 @@ class Domain:
         assert self.limits is not None
         if self.centre is not None and self.limits.holds(self.centre[None])[0]:
             return self.centre
-        return feasible_point(self.limits, self.space, self.held)
+        return feasible_point(self.limits, self.space, self.fixed)
 
     def is_empty(self, known: Array) -> bool:
         """Whether no point keeps the limits, as far as can be told.

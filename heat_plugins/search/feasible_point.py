@@ -26,7 +26,7 @@ __all__ = ["feasible_point"]
 TIME_LIMIT = 5.0
 
 
-def feasible_point(limits: LinearLimits, space: Space, held: Mapping[int, float]) -> Array | None:
+def feasible_point(limits: LinearLimits, space: Space, fixed: Mapping[int, float]) -> Array | None:
     """Return a point (d,) well inside the limits, NaN in columns that they are not about.
 
     Found by a mixed-integer programme: the most t for which W v + t scale <= b, with a whole
@@ -35,7 +35,7 @@ def feasible_point(limits: LinearLimits, space: Space, held: Mapping[int, float]
     Args:
         limits: The limits, all of which count: every column is taken to exist.
         space: The parameters.
-        held: Coordinates that are given, by column.
+        fixed: Coordinates that are given, by column.
 
     Returns:
         None where there is no such point.
@@ -43,9 +43,9 @@ def feasible_point(limits: LinearLimits, space: Space, held: Mapping[int, float]
     bounds, parts = limits.bounds.copy(), []
     for column in np.flatnonzero(limits.involved).tolist():
         weights = limits.weights[:, column]
-        if column in held or space.n_levels[column] == 1:
+        if column in fixed or space.n_levels[column] == 1:
             row = np.full((1, len(space)), 0.0)
-            row[0, column] = held.get(column, 0.0)
+            row[0, column] = fixed.get(column, 0.0)
             alone = LinearLimits(
                 np.diag(np.ones(len(space)))[[column]], np.zeros(1), limits.tables
             )

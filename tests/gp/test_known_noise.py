@@ -14,7 +14,7 @@ from heat_plugins.gp.exact_gp import (
 from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
-from heat_plugins.gp.outcomes import fit_output
+from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.kernels.build import Builder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
@@ -34,9 +34,9 @@ def some_data(n=20, seed=0):
     return points, standardise(smooth(points))
 
 
-def output_of(points, values, noise, **options):
+def outcome_of(points, values, noise, **options):
     data = OutcomeData(points, values, noise, **{"deterministic": False, **options})
-    return fit_output(Builder(SPACE, Model()), data, ModelBudget(100, 100), FitCache())
+    return fit_outcome(Builder(SPACE, Model()), data, ModelBudget(100, 100), FitCache())
 
 
 # ----------------------------------------------------------------------- the posterior
@@ -180,22 +180,22 @@ def test_a_lucky_value_is_not_the_one_to_improve_on():
     noise[7] = 9.0
     everyone = np.ones(25, dtype=bool)
     for deterministic in (False, True):
-        output = output_of(points, lucky, noise, deterministic=deterministic)
-        assert not output.is_deterministic
-        second = np.delete(output.values, 7).min()
-        assert output.values[7] < second - 1.0
-        assert abs(output.best(everyone, 7) - second) < 0.5
-        assert output.believed[7] > output.values[7] + 1.0
+        outcome = outcome_of(points, lucky, noise, deterministic=deterministic)
+        assert not outcome.is_deterministic
+        second = np.delete(outcome.values, 7).min()
+        assert outcome.values[7] < second - 1.0
+        assert abs(outcome.best(everyone, 7) - second) < 0.5
+        assert outcome.believed[7] > outcome.values[7] + 1.0
 
 
 def test_exact_values_are_deterministic_unless_they_conflict():
     points, values = some_data(12)
-    exact = output_of(points, values, np.zeros(12))
+    exact = outcome_of(points, values, np.zeros(12))
     assert exact.is_deterministic
     assert exact.best(np.ones(12, dtype=bool), None) == exact.values.min()
     assert exact.believed is exact.values
     points[1] = points[0]
-    assert not output_of(points, values, np.zeros(12)).is_deterministic
+    assert not outcome_of(points, values, np.zeros(12)).is_deterministic
 
 
 @pytest.mark.parametrize("n_objectives", [1, 2])

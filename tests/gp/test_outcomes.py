@@ -13,7 +13,7 @@ from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.gp.outcomes import (
     ENOUGH_TRIALS,
     MOST_CONSTRAINTS,
-    fit_output,
+    fit_outcome,
     modelled_constraints,
 )
 from heat_plugins.gp.replicates import has_conflicts
@@ -23,7 +23,7 @@ from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import Settings, _outputs
+from heat_plugins.suggest import Settings, _outcomes
 
 SPACE = Space((Categorical("c", range(4)), Float("x", 0, 1), Categorical("d", range(3))))
 
@@ -38,14 +38,14 @@ def some_history(n, seed=0, n_pending=0):
     return History.of(SPACE, points, value_of(points), pending=SPACE.sample(n_pending, rng))
 
 
-def output_of(history, values, **settings):
+def outcome_of(history, values, **settings):
     cache, centre = settings.pop("cache", FitCache()), settings.pop("centre", None)
     budget = ModelBudget(
         settings.pop("max_fit_points", 100), settings.pop("max_model_points", 100)
     )
     data = OutcomeData(history.points, values, **{"deterministic": False, **settings})
     builder = cache.builder_for(SPACE, Model())
-    return fit_output(
+    return fit_outcome(
         builder, data, budget, cache, centre=centre, without_value=history.without_value
     )
 
@@ -55,33 +55,33 @@ def test_trials_without_a_value_are_left_out():
     history = some_history(20)
     values = history.values.copy()
     values[[0, 3, 19]] = np.nan
-    output = output_of(history, values)
+    outcome = outcome_of(history, values)
     known = np.flatnonzero(~np.isnan(values))
-    np.testing.assert_array_equal(output.rows, known)
-    np.testing.assert_array_equal(output.modelled, known)
-    np.testing.assert_array_equal(output.points, history.points[known])
-    np.testing.assert_allclose(output.values, standardise(values[known]))
+    np.testing.assert_array_equal(outcome.rows, known)
+    np.testing.assert_array_equal(outcome.modelled, known)
+    np.testing.assert_array_equal(outcome.points, history.points[known])
+    np.testing.assert_allclose(outcome.values, standardise(values[known]))
     fewer = some_history(20)
     fewer = History.of(SPACE, fewer.points[known], fewer.values[known])
-    same = output_of(fewer, fewer.values)
+    same = outcome_of(fewer, fewer.values)
     anywhere = SPACE.sample(9, np.random.default_rng(1))
     np.testing.assert_array_equal(
-        output.surrogate.posterior(anywhere), same.surrogate.posterior(anywhere)
+        outcome.surrogate.posterior(anywhere), same.surrogate.posterior(anywhere)
     )
 
 
 def test_one_known_value_is_enough():
     history = some_history(5)
     values = np.array([np.nan, np.nan, 2.0, np.nan, np.nan])
-    output = output_of(history, values, is_constraint=True, evenly=True)
-    mean, variance = output.surrogate.posterior(history.points)
+    outcome = outcome_of(history, values, is_constraint=True, evenly=True)
+    mean, variance = outcome.surrogate.posterior(history.points)
     assert np.all(np.isfinite(mean)) and np.all(variance > 0.0)
 
 
 def test_points_without_value_lower_the_variance_and_leave_the_mean():
     history = some_history(12, n_pending=3)
     alone = History.of(SPACE, history.points, history.values)
-    with_pending, without = (output_of(h, h.values) for h in (history, alone))
+    with_pending, without = (outcome_of(h, h.values) for h in (history, alone))
     mean, variance = with_pending.surrogate.posterior(history.pending)
     expected, larger = without.surrogate.posterior(history.pending)
     np.testing.assert_allclose(mean, expected, atol=1e-9)
@@ -93,46 +93,46 @@ def test_points_without_value_lower_the_variance_and_leave_the_mean():
 def test_zero_divides_kept_constraints_from_broken_ones(shift):
     history = some_history(20)
     values = history.values - np.median(history.values) + shift
-    output = output_of(history, values, is_constraint=True, evenly=True)
-    np.testing.assert_array_equal(output.values > output.zero, values > 0.0)
+    outcome = outcome_of(history, values, is_constraint=True, evenly=True)
+    np.testing.assert_array_equal(outcome.values > outcome.zero, values > 0.0)
     # On the same scale: equal distances stay equal.
-    unit = np.ptp(output.values) / np.ptp(values)
-    np.testing.assert_allclose(output.values - output.zero, unit * values, atol=1e-12)
+    unit = np.ptp(outcome.values) / np.ptp(values)
+    np.testing.assert_allclose(outcome.values - outcome.zero, unit * values, atol=1e-12)
 
 
 @pytest.mark.parametrize("values", [[math.inf] * 4, [math.inf, -1.0, 2.0, -math.inf], [5.0] * 4])
 def test_zero_has_a_place_among_any_constraints(values):
     values = np.array(values)
-    output = output_of(some_history(4), values, is_constraint=True, evenly=True)
-    assert math.isfinite(output.zero)
-    np.testing.assert_array_equal(output.values > output.zero, values > 0.0)
+    outcome = outcome_of(some_history(4), values, is_constraint=True, evenly=True)
+    assert math.isfinite(outcome.zero)
+    np.testing.assert_array_equal(outcome.values > outcome.zero, values > 0.0)
 
 
 # -------------------------------------------------------------- what is to be improved on
 def test_the_best_of_a_deterministic_objective_is_its_value():
     history = some_history(15)
-    output = output_of(history, history.values, deterministic=True)
+    outcome = outcome_of(history, history.values, deterministic=True)
     standardised = standardise(history.values)
     everyone = np.ones(15, dtype=bool)
-    assert output.best(everyone, None) == standardised.min()
-    assert output.best(everyone, 7) == standardised[7]  # the centre of a region
+    assert outcome.best(everyone, None) == standardised.min()
+    assert outcome.best(everyone, 7) == standardised[7]  # the centre of a region
     among = everyone.copy()
     among[np.argmin(history.values)] = False
-    assert output.best(among, None) == np.sort(standardised)[1]
-    assert output.best(among, int(np.argmin(history.values))) is None
-    assert output.best(~everyone, None) is None
+    assert outcome.best(among, None) == np.sort(standardised)[1]
+    assert outcome.best(among, int(np.argmin(history.values))) is None
+    assert outcome.best(~everyone, None) is None
 
 
 def test_the_best_of_a_noisy_objective_is_between_what_was_seen_and_what_is_expected():
     history = some_history(15)
-    output = replace(output_of(history, history.values), is_deterministic=False)
-    means, values = output.surrogate.mean(history.points), output.values
+    outcome = replace(outcome_of(history, history.values), is_deterministic=False)
+    means, values = outcome.surrogate.mean(history.points), outcome.values
     everyone = np.ones(15, dtype=bool)
-    assert output.best(everyone, 3) == pytest.approx(0.5 * (values[3] + means.min()))
+    assert outcome.best(everyone, 3) == pytest.approx(0.5 * (values[3] + means.min()))
     among = np.arange(15) % 2 == 0
     expected = 0.5 * (values[::2].min() + means[::2].min())
-    assert output.best(among, None) == pytest.approx(expected)
-    assert output.best(~everyone, None) is None
+    assert outcome.best(among, None) == pytest.approx(expected)
+    assert outcome.best(~everyone, None) is None
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -140,9 +140,9 @@ def test_the_best_is_looked_for_among_known_values(deterministic):
     history = some_history(10)
     values = history.values.copy()
     values[:5] = np.nan
-    output = output_of(history, values, deterministic=deterministic)
-    assert output.best(np.arange(10) < 5, None) is None
-    assert output.best(np.arange(10) == 8, None) is not None
+    outcome = outcome_of(history, values, deterministic=deterministic)
+    assert outcome.best(np.arange(10) < 5, None) is None
+    assert outcome.best(np.arange(10) == 8, None) is not None
 
 
 # ---------------------------------------------------------------- conflicts and limits
@@ -152,10 +152,10 @@ def test_conflicting_values_are_noise_whatever_the_user_says():
     for values, conflict in ((same, False), (other, True)):
         assert has_conflicts(points, values) == conflict
         history = History.of(SPACE, points, values)
-        assert output_of(history, values, deterministic=True).is_deterministic != conflict
+        assert outcome_of(history, values, deterministic=True).is_deterministic != conflict
     # Equal values of equal points look exact, whether the user says so or not.
-    assert output_of(History.of(SPACE, points, same), same).is_deterministic
-    assert not output_of(History.of(SPACE, points, other), other).is_deterministic
+    assert outcome_of(History.of(SPACE, points, same), same).is_deterministic
+    assert not outcome_of(History.of(SPACE, points, other), other).is_deterministic
 
 
 def test_points_that_lack_the_same_parameter_can_be_in_conflict():
@@ -167,10 +167,10 @@ def test_points_that_lack_the_same_parameter_can_be_in_conflict():
 def test_of_very_many_trials_near_good_and_late_ones_are_modelled():
     history = some_history(80)
     centre = history.points[5]
-    output = output_of(history, history.values, centre=centre, max_model_points=20)
-    assert len(output.modelled) <= 20
-    assert len(output.values) == 80
-    assert {*range(75, 80), 5, *np.argsort(history.values)[:5]} <= set(output.modelled)
+    outcome = outcome_of(history, history.values, centre=centre, max_model_points=20)
+    assert len(outcome.modelled) <= 20
+    assert len(outcome.values) == 80
+    assert {*range(75, 80), 5, *np.argsort(history.values)[:5]} <= set(outcome.modelled)
 
 
 def test_columns_that_do_not_exist_are_no_distance():
@@ -181,11 +181,11 @@ def test_columns_that_do_not_exist_are_no_distance():
     cache = FitCache()
     builder = cache.builder_for(SPACE, Model(), learn_conditions(SPACE, points))
     data = OutcomeData(points, history.values, deterministic=False)
-    output = fit_output(builder, data, ModelBudget(100, 16), cache, centre=points[0])
+    outcome = fit_outcome(builder, data, ModelBudget(100, 16), cache, centre=points[0])
     codes_differ = (points[:, [0, 2]] != points[0, [0, 2]]).sum(axis=1)
     same = np.flatnonzero((codes_differ == 0) & np.isnan(points[:, 1]))
-    assert 0 in output.modelled and set(same[:8]) <= set(output.modelled)
-    assert np.all(np.isfinite(output.surrogate.mean(points)))
+    assert 0 in outcome.modelled and set(same[:8]) <= set(outcome.modelled)
+    assert np.all(np.isfinite(outcome.surrogate.mean(points)))
 
 
 # --------------------------------------------------------- which constraints are modelled
@@ -233,9 +233,9 @@ def test_models_of_several_columns_share_the_features_of_candidates(
     history = History.of(SPACE, history.points, values, constraints=constraints)
     cache, settings = FitCache(), Settings(n_startup_trials=5)
     builder = cache.builder_for(SPACE, Model())
-    outputs = _outputs(builder, history, settings, TrustRegion(), cache)
-    assert len(outputs.objectives + outputs.constraints) == n_objectives + n_constraints
-    acquisition = Goal(history).acquisition(outputs, TrustRegion())
+    outcomes = _outcomes(builder, history, settings, TrustRegion(), cache)
+    assert len(outcomes.objectives + outcomes.constraints) == n_objectives + n_constraints
+    acquisition = Goal(history).acquisition(outcomes, TrustRegion())
     calls = []
     compute = Columns.__call__
 

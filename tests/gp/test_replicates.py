@@ -6,7 +6,7 @@ import pytest
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE
 from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
-from heat_plugins.gp.outcomes import fit_output
+from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.build import Builder
 from heat_plugins.space import Categorical, Float, Space
@@ -118,9 +118,9 @@ def test_a_suggestion_from_measurements_worse_than_reported(reported):
     points, values = noisy_data()
     noise = np.full(30, reported**2)
     data = OutcomeData(points, values, noise, deterministic=False)
-    output = fit_output(Builder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
-    assert not output.is_deterministic
-    assert np.exp(output.chosen.hyperparameters.log_noise) > 0.005
+    outcome = fit_outcome(Builder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
+    assert not outcome.is_deterministic
+    assert np.exp(outcome.chosen.hyperparameters.log_noise) > 0.005
     history = History.of(MIXED, points, values, noise=noise[:, None])
     found = suggest(Problem(MIXED), history, Settings(), np.random.default_rng(1))
     assert np.isfinite(found.point).all() and np.isfinite(found.acquisition)
@@ -133,9 +133,9 @@ def test_close_points_without_repeats_make_exact_values_noisy():
     points[15:, 1:] += 1e-4 * rng.standard_normal((15, 2))
     builder = Builder(MIXED, Model())
 
-    def output_of(values):
+    def outcome_of(values):
         data = OutcomeData(points, values, np.zeros(30), deterministic=False)
-        return fit_output(builder, data, ModelBudget(100, 100), FitCache())
+        return fit_outcome(builder, data, ModelBudget(100, 100), FitCache())
 
-    assert output_of(smooth(points)).is_deterministic
-    assert not output_of(smooth(points) + 0.3 * rng.standard_normal(30)).is_deterministic
+    assert outcome_of(smooth(points)).is_deterministic
+    assert not outcome_of(smooth(points) + 0.3 * rng.standard_normal(30)).is_deterministic

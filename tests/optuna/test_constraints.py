@@ -13,7 +13,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler, suggest
 from heat_plugins.acquisition.builder import Goal
-from heat_plugins.gp.outcomes import fit_output
+from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.optuna.constraints import MOST_COLUMNS, constraints_in, constraints_of
 from heat_plugins.optuna.study_reader import StudyReader
 
@@ -312,9 +312,9 @@ def test_a_trial_with_hundreds_of_constraints_is_infeasible_and_not_modelled(
 
     def counted(builder: Any, data: Any, *arguments: Any, **others: Any) -> Any:
         fits.append(data.is_constraint)
-        return fit_output(builder, data, *arguments, **others)
+        return fit_outcome(builder, data, *arguments, **others)
 
-    monkeypatch.setattr(suggest, "fit_output", counted)
+    monkeypatch.setattr(suggest, "fit_outcome", counted)
     run(study, "none", 3)
     assert fits == [False] * 3
     said = [record for record in optuna_log.records if "constraints" in record.getMessage()]

@@ -121,20 +121,20 @@ def test_stored_parameters_of_a_waiting_trial_are_kept_and_optimised_for() -> No
         state=TrialState.WAITING, params={"x": "a"}, distributions={"x": space["x"]}
     )
     study.add_trial(retried)
-    held: list[dict[int, float]] = []
+    fixed: list[dict[int, float]] = []
     sampler = study.sampler
     assert isinstance(sampler, HeatSampler)
     inner = sampler._suggest
 
     def suggest(*args: object) -> object:
-        held.append(dict(args[-1]))  # type: ignore[call-overload]
+        fixed.append(dict(args[-1]))  # type: ignore[call-overload]
         return inner(*args)  # type: ignore[arg-type]
 
     sampler._suggest = suggest  # type: ignore[assignment,method-assign]
     trial = study.ask()
     assert trial.suggest_categorical("y", ("a", "b", "c")) in ("b", "c")
     assert trial.params["x"] == "a"
-    assert held == [{0: 0.0}]
+    assert fixed == [{0: 0.0}]
 
 
 # ------------------------------------------------------------------------ all points are tried

@@ -42,12 +42,12 @@ def domains(draw, continuous=True, with_region=None, with_held=True):
     if draw(st.booleans()) if with_region is None else with_region:
         centre = space.sample(1, rng)[0]
         region = Region(centre, draw(st.integers(0, d + 1)), draw(st.floats(0.01, 1.1)))
-    held = {}
+    fixed = {}
     if with_held:
         columns = draw(st.sets(st.integers(0, d - 1), max_size=2))
         anything = space.sample(1, rng)[0]
-        held = {column: float(anything[column]) for column in columns}
-    return Domain(space, region, held)
+        fixed = {column: float(anything[column]) for column in columns}
+    return Domain(space, region, fixed)
 
 
 def wild_points(domain, n, seed):
@@ -60,7 +60,7 @@ def wild_points(domain, n, seed):
 
 
 def is_held(domain, points):
-    return all(np.all(points[:, column] == value) for column, value in domain.held.items())
+    return all(np.all(points[:, column] == value) for column, value in domain.fixed.items())
 
 
 def all_points(space):
@@ -152,7 +152,9 @@ def test_samples_lie_inside_on_the_grid_and_are_held(domain, seed):
     np.testing.assert_array_equal(
         points[:, domain.free], domain.space.snap(points)[:, domain.free]
     )
-    fixed = [c for c in range(len(domain.space)) if c not in domain.free and c not in domain.held]
+    constant = [
+        c for c in range(len(domain.space)) if c not in domain.free and c not in domain.fixed
+    ]
     assert np.all(points[:, fixed] == 0.0)
     np.testing.assert_array_equal(points, domain.sample(40, np.random.default_rng(seed)))
 
@@ -176,7 +178,7 @@ def test_enumeration_is_complete_and_distinct(domain):
     points = domain.enumerate()
     assert len(points) == domain.size == len(set(rows(points)))
     expected = all_points(domain.space)
-    for column, value in domain.held.items():
+    for column, value in domain.fixed.items():
         expected[:, column] = value
     assert set(rows(points)) == set(rows(expected))
 
@@ -191,8 +193,8 @@ def test_enumeration_is_complete_and_distinct(domain):
 def test_neighbours_are_the_points_at_distance_one_inside(sizes, radius, with_region, seed):
     space, rng = discrete_space(sizes), np.random.default_rng(seed)
     region = Region(space.sample(1, rng)[0], radius, 0.2) if with_region else None
-    held = {0: float(rng.integers(sizes[0]))} if rng.random() < 0.3 else {}
-    domain = Domain(space, region, held)
+    fixed = {0: float(rng.integers(sizes[0]))} if rng.random() < 0.3 else {}
+    domain = Domain(space, region, fixed)
     everything = domain.enumerate()
     everything = everything[domain.contains(everything)]
     point = domain.sample(1, rng)[0]
@@ -227,11 +229,11 @@ def test_a_grid_value_can_always_step_to_the_next():
 def test_size_counts_the_free_columns():
     space = Space((*discrete_space([3, 1, 4]).parameters, Integer("i", 0, 9)))
     assert Domain(space).size == 120
-    assert Domain(space, held={0: 1.0, 1: 0.0}).size == 40
-    assert Domain(space, held=dict.fromkeys(range(4), 0.0)).size == 1
+    assert Domain(space, fixed={0: 1.0, 1: 0.0}).size == 40
+    assert Domain(space, fixed=dict.fromkeys(range(4), 0.0)).size == 1
     assert Domain(Space((*space.parameters, Float("x", 0, 1)))).size == math.inf
     huge = Space((*discrete_space([7] * 700).parameters, Float("x", 0, 1)))
-    assert Domain(huge, held={700: 0.5}).size == 7**700
+    assert Domain(huge, fixed={700: 0.5}).size == 7**700
     assert Domain(huge).size == math.inf
 
 
@@ -251,7 +253,7 @@ def test_columns_by_kind():
     assert domain.free_discrete.tolist() == [0, 5]
     assert domain.free_numeric.tolist() == [1, 2]
     assert domain.free_continuous.tolist() == [1]
-    assert Domain(space, held={0: 1.0, 1: 0.3}).free.tolist() == [2, 5]
+    assert Domain(space, fixed={0: 1.0, 1: 0.3}).free.tolist() == [2, 5]
 
 
 # --------------------------------------------------------------------- reductions
@@ -261,7 +263,7 @@ def test_a_region_of_everything_is_no_region(whole, seed, extra, half_width):
     rng = np.random.default_rng(seed)
     centre = whole.space.sample(1, rng)[0]
     d = len(whole.space)
-    bounded = Domain(whole.space, Region(centre, d + extra, half_width), whole.held)
+    bounded = Domain(whole.space, Region(centre, d + extra, half_width), whole.fixed)
     wild = wild_points(whole, 20, seed)
     np.testing.assert_array_equal(
         bounded.project(wild, np.random.default_rng(seed)),
@@ -331,8 +333,8 @@ def conditional_domains(draw, space=BRANCHES):
         region = Region(centre, draw(st.integers(1, 5)), draw(st.floats(0.01, 1.1)))
     columns = draw(st.sets(st.integers(0, len(space) - 1), max_size=2))
     anything = space.sample(1, rng)[0]
-    held = {column: float(anything[column]) for column in columns}
-    return Domain(space, region, held, CONDITIONS[len(space)])
+    fixed = {column: float(anything[column]) for column in columns}
+    return Domain(space, region, fixed, CONDITIONS[len(space)])
 
 
 def as_rows(points):
@@ -341,12 +343,12 @@ def as_rows(points):
 
 
 def assert_belongs(domain, points):
-    """Check that points are of the space, of their branches, as held, and in the region."""
+    """Check that points are of the space, of their branches, as fixed, and in the region."""
     active = exist(points)
     np.testing.assert_array_equal(np.isnan(points), ~active)
     snapped = domain.space.snap(points)
     np.testing.assert_array_equal(points[:, domain.free], snapped[:, domain.free])
-    for column, value in domain.held.items():
+    for column, value in domain.fixed.items():
         assert np.all(points[active[:, column], column] == value)
     assert np.all(domain.contains(points))
 
@@ -374,7 +376,7 @@ def test_project_completes_and_cuts_to_the_branch(domain, seed, n_missing):
 @CHECKED
 def test_enumeration_has_every_point_of_every_branch(domain):
     expected = all_points(FINITE)
-    for column, value in domain.held.items():
+    for column, value in domain.fixed.items():
         expected[:, column] = value
     found = domain.enumerate()
     assert as_rows(found) == as_rows(deactivated(expected))
@@ -418,10 +420,10 @@ def test_settling_keeps_what_exists_and_takes_the_rest_from_the_centre(domain, s
     moved = points.copy()
     moved[:, 0] = rng.integers(3, size=20)
     settled = domain.settle(moved, rng)
-    held = domain.hold(moved)
-    stays = ~np.isnan(held) & exist(settled)
-    np.testing.assert_array_equal(settled[stays], held[stays])
-    new = np.isnan(held) & exist(settled)
+    fixed = domain.hold(moved)
+    stays = ~np.isnan(fixed) & exist(settled)
+    np.testing.assert_array_equal(settled[stays], fixed[stays])
+    new = np.isnan(fixed) & exist(settled)
     if domain.centre is not None:
         centre = np.broadcast_to(domain.centre, points.shape)
         new &= ~np.isnan(centre)

@@ -316,7 +316,7 @@ def test_the_ascent_ends_where_no_single_change_is_better():
 def test_nothing_free_leaves_one_point(budget):
     space = Space((Categorical("c", "ab"), Float("x", 0, 1), Integer("i", 2, 2)))
     function = RandomFunction(space, np.random.default_rng(0))
-    domain = Domain(space, held={0: 1.0, 1: 0.3})
+    domain = Domain(space, fixed={0: 1.0, 1: 0.3})
     np.testing.assert_array_equal(search(function, domain, budget), [1.0, 0.3, 0.0])
 
 
@@ -343,7 +343,7 @@ def test_the_only_unseen_point_is_found(space, seed):
 
 
 def test_unseen_points_keep_held_columns():
-    domain = Domain(categories(3, 4, 2), held={1: 2.0})
+    domain = Domain(categories(3, 4, 2), fixed={1: 2.0})
     everything = domain.enumerate()
     rng = np.random.default_rng(0)
     for unseen in range(len(everything)):

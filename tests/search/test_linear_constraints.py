@@ -191,7 +191,7 @@ def test_samples_of_a_loose_limit_are_those_that_keep_it():
 
 
 def test_held_columns_are_not_moved():
-    domain = Domain(SIX, held={0: 0.25}, limits=SUM)
+    domain = Domain(SIX, fixed={0: 0.25}, limits=SUM)
     for points in (
         domain.sample(50, np.random.default_rng(0)),
         domain.project(SIX.sample(50, np.random.default_rng(1)), np.random.default_rng(0)),

@@ -214,19 +214,19 @@ def test_the_last_orbit_is_found(d):
 
 
 def test_the_last_orbit_is_found_where_a_coordinate_is_held():
-    """The held one may be inside the block or outside it."""
+    """The fixed one may be inside the block or outside it."""
     space = space_of((2,) * 20 + (3,))
     symmetry = Symmetry([Block(np.arange(20))])
     seen = np.concatenate([np.tril(np.ones((20, 20))), np.full((20, 1), 2.0)], axis=1)
     rng = np.random.default_rng(0)
-    point = unseen_point(Domain(space, held={20: 2.0}), PointSet(seen, symmetry), rng)
+    point = unseen_point(Domain(space, fixed={20: 2.0}), PointSet(seen, symmetry), rng)
     assert point is not None and point.tolist() == [0.0] * 20 + [2.0]
     seen = np.concatenate([seen[:-1], [point]])  # all ones are left
-    held = Domain(space, held={20: 2.0, 7: 1.0})
-    point = unseen_point(held, PointSet(seen, symmetry), rng)
+    fixed = Domain(space, fixed={20: 2.0, 7: 1.0})
+    point = unseen_point(fixed, PointSet(seen, symmetry), rng)
     assert point is not None and point.tolist() == [1.0] * 20 + [2.0]
     assert (
-        unseen_point(Domain(space, held={20: 2.0, 7: 0.0}), PointSet(seen, symmetry), rng) is None
+        unseen_point(Domain(space, fixed={20: 2.0, 7: 0.0}), PointSet(seen, symmetry), rng) is None
     )
 
 

@@ -45,19 +45,6 @@ def test_a_toy_kernel_works_in_the_sampler(toy):
     assert len({tuple(trial.params.values()) for trial in study.trials}) == 25
 
 
-def test_a_toy_kernel_works_in_gpytorch(toy):
-    torch = pytest.importorskip("torch")
-    from heat_plugins.torch import CombinatorialKernel
-
-    kernel = CombinatorialKernel((3, 3, 3), kernel=toy).double()
-    x = torch.tensor([[0.0, 1.0, 2.0], [0.0, 1.0, 1.0], [2.0, 0.0, 1.0]], dtype=torch.float64)
-    matrix = kernel(x).to_dense()
-    matrix.sum().backward()
-    expected = np.exp(-np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0]]) / 3.0)  # w = 1 at the start
-    np.testing.assert_allclose(matrix.detach(), expected, atol=1e-10)
-    assert all(torch.all(parameter.grad < 0.0) for parameter in kernel.parameters())
-
-
 def test_a_toy_kernel_is_learnt(toy):
     space = Space((*(Categorical(f"x{i}", range(3)) for i in range(4)), Float("u", 0, 1)))
     kernel = Builder(space, Model(toy)).kernel()
