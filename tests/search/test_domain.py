@@ -152,10 +152,8 @@ def test_samples_lie_inside_on_the_grid_and_are_held(domain, seed):
     np.testing.assert_array_equal(
         points[:, domain.free], domain.space.snap(points)[:, domain.free]
     )
-    constant = [
-        c for c in range(len(domain.space)) if c not in domain.free and c not in domain.fixed
-    ]
-    assert np.all(points[:, fixed] == 0.0)
+    constant = [*{*range(len(domain.space))} - {*domain.free} - {*domain.fixed}]
+    assert np.all(points[:, constant] == 0.0)
     np.testing.assert_array_equal(points, domain.sample(40, np.random.default_rng(seed)))
 
 
