@@ -179,7 +179,7 @@ def _candidates(
         covariance = _kernel(builder, combination, data)
         name = _name(combination)
 
-        def fit_with(is_noise_free: bool) -> tuple[Chosen, float]:
+        def fit_with(*, is_noise_free: bool) -> tuple[Chosen, float]:
             result = fit(
                 covariance,
                 some.points,
@@ -198,8 +198,9 @@ def _candidates(
             return chosen, -result.negative_log_density
 
         if data.deterministic is not None or some.noise is not None:
-            return fit_with(bool(data.deterministic))
-        (exact, density), (noisy, noisy_density) = fit_with(True), fit_with(False)
+            return fit_with(is_noise_free=bool(data.deterministic))
+        exact, density = fit_with(is_noise_free=True)
+        noisy, noisy_density = fit_with(is_noise_free=False)
         evidence = noisy_density - density - log_prior_of_no_noise()
         if noisy.hyperparameters.log_noise < np.log(LEAST_NOISE):
             return exact, max(density, noisy_density)

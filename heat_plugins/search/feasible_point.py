@@ -73,7 +73,7 @@ class _Part:
     places: Array
     highest: float
     is_whole: bool
-    is_choice: bool
+    is_choice: bool = False
 
     @staticmethod
     def of(limits: LinearLimits, space: Space, column: int) -> _Part:
@@ -82,9 +82,10 @@ class _Part:
         if isinstance(parameter, NumberLine) and (not parameter.log or np.isinf(n_levels)):
             last = 1.0 if np.isinf(n_levels) else n_levels - 1.0
             unit = np.array([1.0 / last])
-            return _Part(column, unit, unit, last, bool(np.isfinite(n_levels)), False)
+            return _Part(column, unit, unit, last, is_whole=bool(np.isfinite(n_levels)))
         levels = parameter.levels()
-        return _Part(column, limits.tables.get(column, levels), levels, 1.0, True, True)
+        numbers = limits.tables.get(column, levels)
+        return _Part(column, numbers, levels, 1.0, is_whole=True, is_choice=True)
 
 
 def _solve(limits: LinearLimits, space: Space, parts: list[_Part], bounds: Array) -> Array | None:

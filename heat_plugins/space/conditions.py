@@ -217,4 +217,4 @@ def _codes_among(space: Space, name: str, parent: str, choices: Sequence[Any]) -
 def _tree_of(column: int, exists: Bools) -> Tree:
     """Return the tree that looks up the code of one column."""
     cut = Cut(column, np.arange(0.5, len(exists) - 1.0, dtype=np.float64), exists.astype(np.int64))
-    return Split(cut, (Leaf(False), Leaf(True)))
+    return Split(cut, (Leaf(is_present=False), Leaf(is_present=True)))
