@@ -196,26 +196,25 @@ def suggest(
             history.points, goal.merits, history.asked_from, space, settings.trust_region
         )
         region = goal.choose_centre(region, rng)
-    domain = replace(whole, region=region.as_region(space))
     outcomes = _outcomes(builder, history, settings, region, cache)
-    acquisition = goal.acquisition(outcomes, region)
-    starts = _starts(history, goal, domain)
+    domain = replace(whole, region=region.as_region(space))
+    search = _Search(whole, avoid, _starts(history, goal, domain), settings.search, rng)
     # Whoever fixes a choice wants this branch; a front may go through many.
     has_branches = conditions is not None and not fixed and goal.has_one_objective
+    acquisition = goal.acquisition(outcomes, region)
     around = _keep_away(avoid, history, region, space) if has_branches else avoid
-    points = maximise(acquisition, domain, around, starts, rng, settings.search)
+    points = search(acquisition, domain, around)
     if around is not avoid and outcomes.expect_failure(points):
         # What the regions before have left over fails: better near one of them than there.
-        points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
+        points = search(acquisition)
     elif has_branches and _expects_little(outcomes, region, acquisition, points):
         other = region.next()
         branch_acquisition = goal.acquisition(outcomes, other)
-        away = _keep_away(avoid, history, other, space)
-        elsewhere = maximise(branch_acquisition, whole, away, starts, rng, settings.search)
+        elsewhere = search(branch_acquisition, avoid=_keep_away(avoid, history, other, space))
         if len(elsewhere) and not outcomes.expect_failure(elsewhere):
             region, acquisition, points = other, branch_acquisition, elsewhere
     if not len(points) and domain.region is not None:
-        points = maximise(acquisition, whole, avoid, starts, rng, settings.search)
+        points = search(acquisition)
     is_new = True
     if not len(points) and whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
@@ -224,7 +223,7 @@ def suggest(
             points = unseen[None]
         else:
             nothing = PointSet(everything[:0], None, allowed)
-            points = maximise(acquisition, whole, nothing, starts, rng, settings.search)
+            points = search(acquisition, avoid=nothing)
             is_new = False
     if not len(points):
         return replace(_anything(whole, avoid, history, rng, allowed), optional=optional)
@@ -241,6 +240,28 @@ def suggest(
         outcomes.leaves_out_constraints,
         optional,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Finds points (k, d) that maximise an acquisition, in the whole domain or a part of it."""
+
+    whole: Domain
+    avoid: PointSet
+    starts: Array
+    budget: SearchBudget
+    rng: np.random.Generator
+
+    def __call__(
+        self,
+        acquisition: BatchFunction,
+        domain: Domain | None = None,
+        avoid: PointSet | None = None,
+    ) -> Array:
+        """Return the best points first, of all points that are not to be avoided by default."""
+        domain = self.whole if domain is None else domain
+        avoid = self.avoid if avoid is None else avoid
+        return maximise(acquisition, domain, avoid, self.starts, self.rng, self.budget)
 
 
 def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
