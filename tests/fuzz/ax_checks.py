@@ -71,7 +71,8 @@ def _repeats(case: AxCase, result: AxRun) -> list[str]:
 
 def _leaves_room(case: AxCase, event: ArmEvent) -> bool:
     """Whether something can still be chosen beside the values that were given."""
-    return any(p.name not in event.fixed for p in case.space.tunable)
+    there = case.space.active(event.params)
+    return any(p.name not in event.fixed for p in case.space.tunable if p.name in there)
 
 
 def _same(case: AxCase, left: Params, right: Params) -> bool:
