@@ -35,12 +35,13 @@ def _can_be_resumed(case: OptunaCase) -> bool:
     """Whether a new sampler must go on as the old one would have."""
     # Another sampler has a state of its own. Tuples come back as lists from a storage, so a
     # new sampler has to be told of them again. What the objective asks for it cannot know
-    # before, where trials contradict each other.
+    # before, where trials contradict each other or a parameter has changed its kind.
     return (
         case.settings.independent is None
         and case.pruner != "hyperband"  # which forms its brackets anew
         and not _has_containers(case)
         and not _are_contradicted(case)
+        and not any(len({type(d) for _, d in p.stages}) > 1 for p in case.space.parameters)
     )
 
 
