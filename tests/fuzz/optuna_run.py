@@ -26,6 +26,7 @@ ALLOWED = (
     "ExperimentalWarning",  # of the journal storage and its backends
     "`constraints_func` has been deprecated",  # Optuna's own words, which the sampler repeats
     "is out of range for distribution",  # Optuna, of what the case enqueues
+    "optuna/samplers/_tpe",  # Optuna, where TPE is the independent sampler
     "Choices for a categorical distribution should be",  # Optuna, of tuples and objects
     "The reported value is ignored",  # Optuna, where the objective reports a step again
     "Inconsistent parameter values",  # Optuna, of waiting trials from elsewhere
