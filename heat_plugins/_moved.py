@@ -20,7 +20,7 @@ MOVED = {
     "heat_plugins.benchmarks.studies": "heat_plugins.benchmarks.run.studies",
     "heat_plugins.choices": "heat_plugins.space.categorical",
     "heat_plugins.conditions": "heat_plugins.space.conditions",
-    # The next three are named by pickles of samplers.
+    # Pickles of samplers name these three.
     "heat_plugins.core.genetic": "heat_plugins.search.genetic",
     "heat_plugins.core.suggest": "heat_plugins.suggest",
     "heat_plugins.core.trust_region": "heat_plugins.search.trust_region",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.acquisition import builder as goal_module
+from heat_plugins.acquisition import builder
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Domain
@@ -125,13 +125,13 @@ def test_the_same_arguments_give_the_same_point(space, deterministic):
 
 @pytest.mark.parametrize("rules", [None, BUSY_RULES])
 @pytest.mark.parametrize("space", [MIXED, CATEGORIES], ids=["mixed", "codes"])
-def test_a_memo_changes_nothing_in_a_whole_run(space, rules):
+def test_a_cache_changes_nothing_in_a_whole_run(space, rules):
     options = dataclasses.replace(QUICK, trust_region=rules)
     without = run(space, 30, options)
     assert_same_run(without, run(space, 30, options, cache=FitCache()))
 
 
-def test_a_memo_of_another_study_changes_nothing():
+def test_a_cache_of_another_study_changes_nothing():
     cache = FitCache()
     suggest(
         Problem(CATEGORIES),
@@ -148,7 +148,7 @@ def test_a_memo_of_another_study_changes_nothing():
     np.testing.assert_array_equal(with_cache.point, without.point)
 
 
-def test_a_memo_of_other_settings_changes_nothing():
+def test_a_cache_of_other_settings_changes_nothing():
     history = some_history(CATEGORIES, 40)
     small = dataclasses.replace(QUICK, max_fit_points=10)
     cache = FitCache()
@@ -405,12 +405,12 @@ def test_an_infinite_value_is_only_a_bad_one(deterministic, rules):
 def test_the_best_value_is_the_one_to_improve_on(monkeypatch, rules, worst):
     asked = []
 
-    class Recorder(goal_module.LogExpectedImprovement):
+    class Recorder(builder.LogExpectedImprovement):
         def __init__(self, surrogate, best):
             super().__init__(surrogate, best)
             asked.append(best)
 
-    monkeypatch.setattr(goal_module, "LogExpectedImprovement", Recorder)
+    monkeypatch.setattr(builder, "LogExpectedImprovement", Recorder)
     options = dataclasses.replace(QUICK, trust_region=rules, deterministic=True)
     points = CATEGORIES.sample(10, np.random.default_rng(0))
     values = np.append(np.arange(9.0), worst)

@@ -20,6 +20,7 @@ __all__ = [
     "KernelEntry",
     "KernelFunction",
     "built_in_kernels",
+    "check_kernel",
     "entry_of",
     "name_of",
     "register_kernel",

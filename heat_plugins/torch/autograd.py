@@ -20,7 +20,7 @@ from heat_plugins.space import Array
 from heat_plugins.torch.blocks import Block, blocks, distinct
 
 if TYPE_CHECKING:
-    from heat_plugins.torch.kernel import CoreKernel
+    from heat_plugins.torch.kernel import NumpyKernel
 
 __all__ = ["Covariances", "MinusLogPrior", "Variances", "applied", "to_numpy"]
 
@@ -44,7 +44,7 @@ def _to_tensor(values: Array, x: Tensor, theta: Tensor) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(values)).to(x.device, dtype)
 
 
-def _points_of(kernel: CoreKernel, x: Tensor) -> Array:
+def _points_of(kernel: NumpyKernel, x: Tensor) -> Array:
     """Return points (b, m, d), or (1, m, d) if all elements of the batch have the same."""
     is_shared = len(x) > 1 and (
         x.stride(0) == 0 or (torch.equal(x[0], x[-1]) and torch.equal(x, x[:1].expand_as(x)))
@@ -57,7 +57,7 @@ class Covariances(torch.autograd.Function):
 
     @staticmethod
     @usual_errors
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, theta: Tensor, kernel: CoreKernel) -> Tensor:
+    def forward(ctx: Any, x1: Tensor, x2: Tensor, theta: Tensor, kernel: NumpyKernel) -> Tensor:
         """Find the covariances of distinct points, and put them where they belong."""
         is_same = x1.shape == x2.shape and torch.equal(x1, x2)
         first = _points_of(kernel, x1)
@@ -103,7 +103,7 @@ class Covariances(torch.autograd.Function):
         ), None
 
 
-def _pull(kernel: CoreKernel, theta: Array, block: Block, gradient: Array) -> Array:
+def _pull(kernel: NumpyKernel, theta: Array, block: Block, gradient: Array) -> Array:
     """Return the derivative (b, m, d) in the points on the left from that in (b, m, l)."""
     size, m, n = gradient.shape
     v = len(block.others)
@@ -143,7 +143,7 @@ class Variances(torch.autograd.Function):
 
     @staticmethod
     @usual_errors
-    def forward(ctx: Any, x1: Tensor, x2: Tensor, theta: Tensor, kernel: CoreKernel) -> Tensor:
+    def forward(ctx: Any, x1: Tensor, x2: Tensor, theta: Tensor, kernel: NumpyKernel) -> Tensor:
         """Find the diagonal."""
         ctx.kernel, ctx.points, ctx.theta = kernel, kernel.points(x1), to_numpy(theta)
         variances = np.zeros(0)

@@ -11,12 +11,12 @@ from torch.nn import Parameter
 from heat_plugins.kernels.base import Covariance
 from heat_plugins.space import Array, Ordinal, Space
 from heat_plugins.space.conditions import Conditions
-from heat_plugins.torch.kernel import CoreKernel
+from heat_plugins.torch.kernel import NumpyKernel
 
 __all__ = ["FittedKernel"]
 
 
-class FittedKernel(CoreKernel):
+class FittedKernel(NumpyKernel):
     r"""A kernel of the core whose hyperparameters the core has learnt.
 
     On request the gradient in ordered codes is the mean difference to the codes next to them,

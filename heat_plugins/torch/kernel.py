@@ -39,10 +39,10 @@ from heat_plugins.torch.codes_kernel import (
 )
 from heat_plugins.torch.prior import CorePrior, inside
 
-__all__ = ["CombinatorialKernel", "CoreKernel"]
+__all__ = ["CombinatorialKernel", "NumpyKernel"]
 
 
-class CoreKernel(ColumnsKernel):
+class NumpyKernel(ColumnsKernel):
     r"""A kernel of the core as a GPyTorch kernel; its subclasses say what theta is.
 
     k(x, x') of :class:`~heat_plugins.kernels.base.Covariance`, without a signal variance
@@ -179,7 +179,7 @@ class CoreKernel(ColumnsKernel):
         return result
 
 
-class CombinatorialKernel(CoreKernel):
+class CombinatorialKernel(NumpyKernel):
     r"""Any kernel that ``HeatSampler`` has, with any structure, as a trainable GPyTorch kernel.
 
     The kernel is the one that the sampler models with, in NumPy; this class gives it gradients

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from heat_plugins.gp import fit as learn
+from heat_plugins.gp import fit as fit_module
 from heat_plugins.gp.exact_gp import Hyperparameters, fit
 from heat_plugins.gp.fit import CANDIDATES, Chosen, FitCache, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
@@ -122,7 +122,7 @@ def test_the_sum_is_left_for_clear_evidence_only(evidence, wanted):
     theta = Hyperparameters(kernel.start(1.0), -4.0)
     by_name = dict(zip(CANDIDATES, evidence, strict=True))
     candidates = [Chosen(kernel, theta, name, by_name) for name in CANDIDATES]
-    assert learn._choose(candidates).name == wanted
+    assert fit_module._choose(candidates).name == wanted
 
 
 def test_fits_that_went_wrong_have_no_evidence():
@@ -131,11 +131,11 @@ def test_fits_that_went_wrong_have_no_evidence():
         fit(Builder(SPACE, AUTO).kernel(), points, standardise(points.sum(1)), deterministic=True),
         negative_log_density=np.nan,
     )
-    with mock.patch.object(learn, "fit", return_value=wrong):
+    with mock.patch.object(fit_module, "fit", return_value=wrong):
         data = OutcomeData(points, points.sum(axis=1), deterministic=True)
-        chosen = learn._candidates(Builder(SPACE, AUTO), data, 300, learns_rest=False)
+        chosen = fit_module._candidates(Builder(SPACE, AUTO), data, 300, learns_rest=False)
     assert set(chosen[0].evidence.values()) == {-np.inf}
-    assert learn._choose(chosen).name in CANDIDATES
+    assert fit_module._choose(chosen).name in CANDIDATES
 
 
 def test_without_a_choice_there_is_one_candidate():
@@ -212,7 +212,7 @@ def test_values_that_look_exact_are_taken_for_exact():
 
 
 def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
-    monkeypatch.setattr(learn, "CLEAR_NOISE", 5.0)
+    monkeypatch.setattr(fit_module, "CLEAR_NOISE", 5.0)
     for chosen in with_noise(1.0):
         assert not chosen.is_noise_free
         assert 0.02 < np.exp(chosen.hyperparameters.log_noise) < 0.5  # 1 of about 6
@@ -220,18 +220,18 @@ def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
 
 def test_little_noise_may_be_something_else(monkeypatch):
     """However likely it is: what a kernel does not fit looks like noise too."""
-    monkeypatch.setattr(learn, "CLEAR_NOISE", 5.0)
-    monkeypatch.setattr(learn, "MUCH_NOISE", 10.0)
+    monkeypatch.setattr(fit_module, "CLEAR_NOISE", 5.0)
+    monkeypatch.setattr(fit_module, "MUCH_NOISE", 10.0)
     assert [chosen.is_noise_free for chosen in with_noise(1.0)] == [True, True, False]
 
 
 def test_where_nobody_can_tell_the_two_take_turns(monkeypatch):
-    monkeypatch.setattr(learn, "CLEAR_NOISE", np.inf)
+    monkeypatch.setattr(fit_module, "CLEAR_NOISE", np.inf)
     three = with_noise(1.0)
     assert [chosen.is_noise_free for chosen in three] == [True, True, False]
     assert three[0].hyperparameters.log_noise == pytest.approx(np.log(1e-4))
     assert three[2].hyperparameters.log_noise > np.log(1e-3)
-    monkeypatch.setattr(learn, "SOME_NOISE", np.inf)
+    monkeypatch.setattr(fit_module, "SOME_NOISE", np.inf)
     assert all(chosen.is_noise_free for chosen in with_noise(1.0))
 
 
@@ -257,7 +257,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_memo_changes_no_result(model):
+def test_cache_changes_no_result(model):
     rng = np.random.default_rng(3)
     points = MIXED.sample(40, rng)
     values = points[:, 0] + np.sin(3.0 * points[:, 4])
@@ -272,7 +272,7 @@ def test_memo_changes_no_result(model):
         )
 
 
-def test_memo_saves_full_searches():
+def test_cache_saves_full_searches():
     points = SPACE.sample(40, np.random.default_rng(4))
     values, cache, builder = points.sum(axis=1), FitCache(), Builder(SPACE, Model())
     starts = []
@@ -281,7 +281,7 @@ def test_memo_saves_full_searches():
         starts.append(start)
         return fit(*args, start=start, **kwargs)
 
-    with mock.patch.object(learn, "fit", counted):
+    with mock.patch.object(fit_module, "fit", counted):
         for n in range(32, 41):
             fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
             fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
@@ -290,7 +290,7 @@ def test_memo_saves_full_searches():
     assert len(starts) - n_full == 2 * 6  # a few steps for each of the others
 
 
-def test_memo_notices_other_data():
+def test_cache_notices_other_data():
     rng = np.random.default_rng(5)
     points = SPACE.sample(16, rng)
     values, cache = points.sum(axis=1), FitCache()
@@ -303,7 +303,7 @@ def test_memo_notices_other_data():
     assert noisy.hyperparameters.log_noise != first.hyperparameters.log_noise
 
 
-def test_memo_has_one_builder_for_a_space_and_a_model():
+def test_cache_has_one_builder_for_a_space_and_a_model():
     cache = FitCache()
     builder = cache.builder_for(SPACE, Model())
     assert cache.builder_for(SPACE, Model()) is builder
@@ -318,7 +318,7 @@ def test_of_very_many_observations_the_best_and_the_latest_are_fitted():
     rng = np.random.default_rng(7)
     points = SPACE.sample(64, rng)
     values = points[:, 0] + 0.1 * rng.standard_normal(64)
-    with mock.patch.object(learn, "fit", wraps=fit) as spy:
+    with mock.patch.object(fit_module, "fit", wraps=fit) as spy:
         learnt(Model(), points, values, max_points=20)
     ((_, used, of_used), _) = spy.call_args
     best = np.argsort(values, kind="stable")[:10]

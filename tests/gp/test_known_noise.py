@@ -129,7 +129,7 @@ def test_nothing_is_learnt_about_noise_that_is_known():
     assert np.exp(some_known.hyperparameters.log_noise) > 2.0 * DETERMINISTIC_NOISE
 
 
-def test_a_memo_notices_other_noise():
+def test_a_cache_notices_other_noise():
     points, values = some_data(16)
     builder, cache = Builder(SPACE, Model()), FitCache()
     for noise in (None, np.full(16, 0.5), np.linspace(0.0, 1.0, 16), None):

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from heat_plugins.insight import sobol as importance
+from heat_plugins.insight import sobol
 from heat_plugins.insight.sobol import importances, scaled, total_effects
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
@@ -109,13 +109,13 @@ def test_what_two_parameters_do_together_is_counted_for_both():
 def test_values_count_as_often_as_they_are_drawn():
     """On a log scale those of an integer are not equally likely."""
     parameter = Integer("n", 1, 6, log=True)
-    places, shares = importance._places(parameter, np.random.default_rng(0))
+    places, shares = sobol._places(parameter, np.random.default_rng(0))
     drawn = Space((parameter,)).sample(200_000, np.random.default_rng(1))[:, 0]
     np.testing.assert_allclose(places, parameter.levels())
     np.testing.assert_allclose(shares, [np.mean(drawn == p) for p in places], atol=0.005)
     many = Integer("n", 1, 1000, log=True)
-    places, shares = importance._places(many, np.random.default_rng(0))
-    assert len(places) <= importance.MOST_PLACES and shares.sum() == pytest.approx(1.0)
+    places, shares = sobol._places(many, np.random.default_rng(0))
+    assert len(places) <= sobol.MOST_PLACES and shares.sum() == pytest.approx(1.0)
     drawn = Space((many,)).sample(200_000, np.random.default_rng(1))[:, 0]
     assert places @ shares == pytest.approx(drawn.mean(), abs=0.01)
 
@@ -129,7 +129,7 @@ def test_of_very_many_choices_some_stand_for_all():
         return points[:, 0] / 1000.0 + points[:, 1]
 
     effects = effects_of(space, function)
-    assert max(n_points) <= importance.MOST_PLACES * importance.N_BACKGROUND
+    assert max(n_points) <= sobol.MOST_PLACES * sobol.N_BACKGROUND
     np.testing.assert_allclose(effects, np.array([1 / 12, 1 / 4]) * 3.0, atol=0.05)
 
 
@@ -142,13 +142,13 @@ def test_very_many_parameters_have_a_smaller_background():
         return points[:, 0] + points[:, 1]
 
     effects = effects_of(space, function)
-    assert sum(n_points[1:]) <= importance.MOST_EVALUATIONS
+    assert sum(n_points[1:]) <= sobol.MOST_EVALUATIONS
     np.testing.assert_allclose(effects[:2], 0.5, atol=0.05)
     assert np.all(effects[2:] == 0.0)
 
 
 def test_more_parameters_than_the_sequence_has_dimensions(monkeypatch):
-    monkeypatch.setattr(importance.qmc.Sobol, "MAXDIM", 5)
+    monkeypatch.setattr(sobol.qmc.Sobol, "MAXDIM", 5)
     effects = effects_of(MIXED, lambda points: points[:, 0])
     np.testing.assert_allclose(effects, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], atol=0.1)
 
@@ -228,7 +228,7 @@ def test_the_same_numbers_every_time_and_nearly_the_same_with_another_seed():
 
 
 def test_of_very_many_trials_some_are_taken_from_everywhere(monkeypatch):
-    monkeypatch.setattr(importance, "MOST_TRIALS", 60)
+    monkeypatch.setattr(sobol, "MOST_TRIALS", 60)
     points, values = history(1000)
     order = np.argsort(values)  # neither the first nor the last alone have seen everything
     effects = found(None, points[order], values[order])

@@ -17,6 +17,11 @@ def test_native_kernels_are_still_found(name):
     assert getattr(kernels, name) is getattr(heat_plugins.torch, name)
 
 
+def test_the_kernel_of_the_botorch_model_is_still_found():
+    botorch = pytest.importorskip("heat_plugins.botorch")
+    assert botorch.CoreKernel is heat_plugins.torch.fitted_kernel.FittedKernel
+
+
 @pytest.mark.parametrize("name", kernels._INSTEAD)
 def test_kernels_that_are_gone_say_what_to_write(name):
     message = f"{name} is gone: write heat_plugins.torch.CombinatorialKernel"

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from heat_plugins.kernels import permutations as permutation_groups
+from heat_plugins.kernels import permutations
 from heat_plugins.kernels.permutations import closure, orbits, sample
 
 ROTATION = [[1, 2, 3, 4, 0]]
@@ -65,7 +65,7 @@ def test_samples_are_uniform():
 
 def test_product_replacement_is_close_to_uniform():
     generators = np.array(all_permutations(4))
-    rows = permutation_groups._product_replacement(generators, 6_000, np.random.default_rng(0))
+    rows = permutations._product_replacement(generators, 6_000, np.random.default_rng(0))
     counts = frequencies(rows)
     assert len(counts) == 24 and np.abs(counts * 24 - 1.0).max() < 0.35
 

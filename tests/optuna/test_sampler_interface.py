@@ -133,9 +133,9 @@ def test_the_sampler_does_not_load_the_distributions_of_scipy() -> None:
 
 
 def test_the_sampler_is_the_same_object_from_both_places() -> None:
-    from heat_plugins.optuna import HeatSampler as from_the_door
+    from heat_plugins.optuna import HeatSampler as from_its_package
 
-    assert from_the_door is HeatSampler is heat_plugins.HeatSampler
+    assert from_its_package is HeatSampler is heat_plugins.HeatSampler
     assert {"HeatSampler", "__version__"} <= set(dir(heat_plugins))
 
 

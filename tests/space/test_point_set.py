@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from heat_plugins.space import Float, Integer, Space, apply_changes
-from heat_plugins.space import point_set as seen
+from heat_plugins.space import point_set
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry
 
@@ -230,6 +230,6 @@ def test_a_place_is_recognised_after_its_value_was_stored(parameter):
 def test_fingerprints_do_not_depend_on_what_is_scrambled_at_once(monkeypatch):
     points = np.random.default_rng(0).random((31, 7))
     whole = PointSet(points).fingerprint(points)
-    monkeypatch.setattr(seen, "CACHED", 10)
+    monkeypatch.setattr(point_set, "CACHED", 10)
     np.testing.assert_array_equal(PointSet(points).fingerprint(points), whole)
     assert PointSet(points[:0]).fingerprint(points[:0]).shape == (0,)

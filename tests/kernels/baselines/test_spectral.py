@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from heat_plugins.kernels.baselines import spectral as spectral_kernel
+from heat_plugins.kernels.baselines import spectral
 from heat_plugins.kernels.baselines.spectral import (
     GraphMatern,
     InversePolynomials,
@@ -141,7 +141,7 @@ def test_graphs_with_more_vertices_than_there_are_floating_point_numbers(monkeyp
     # In a small graph both ways are the same.
     for phi, _, thetas in PHIS.values():
         plain = kernel_of((2, 3, 2, 4), phi)
-        monkeypatch.setattr(spectral_kernel, "LARGEST_LOG_SIZE", 0.0)
+        monkeypatch.setattr(spectral, "LARGEST_LOG_SIZE", 0.0)
         relative = kernel_of((2, 3, 2, 4), phi)
         monkeypatch.undo()
         assert relative._log_multiplicities is not None
