@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.space import Float, Integer, Space, apply_changes
-from heat_plugins.space import point_set
+from heat_plugins.space import Float, Integer, Space, apply_changes, point_set
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry
 
