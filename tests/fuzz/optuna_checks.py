@@ -197,12 +197,14 @@ def _lessons(case: OptunaCase) -> int:
     """Return how many repetitions it may cost to learn which parameters exist where.
 
     Two points may differ only in a parameter that then turns out not to be asked for, as
-    where trials from elsewhere have more of them.
+    where trials from elsewhere have more of them. All that are asked for at once learn at once.
     """
     names = {parameter.name for parameter in case.space.parameters}
     n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
     n_lessons += case.behaviour.action == "raise early"
-    return n_lessons + 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
+    n_odd = sum({*trial.params} != names for trial in _foreign_trials(case))
+    at_once = max((step.count for step in case.steps if step.kind == "ask"), default=0)
+    return n_lessons + n_odd * max(2, at_once)
 
 
 def _foreign_trials(case: OptunaCase) -> list[FrozenTrial]:

@@ -164,22 +164,23 @@ class _Player:
     def ask(self, step: Step) -> None:
         draw = Draw(step.seed, "ask")
         asked = []
-        n_refused = self.result.n_refused
+        n_refused, is_refused = self.result.n_refused, False
         for _ in range(step.count):
-            trial = self.study.ask()
+            trial, n_before = self.study.ask(), self.result.n_refused
             try:
                 answer: dict[str, Any] = {"values": self.objective(trial)}
             except Trouble:
                 answer = {"state": TrialState.FAIL}
             except optuna.TrialPruned:
                 answer = {"state": TrialState.PRUNED}
-            asked.append((trial, answer))
-        # What is refused shows when trials are told; all of these were asked for before.
-        self.result.n_refused = min(self.result.n_refused, n_refused + 1)
+            asked.append((trial, answer, self.result.n_refused > n_before))
         draw.shuffle(asked)
-        for trial, answer in asked:
+        for trial, answer, was_refused in asked:
             if draw.chance(0.9):  # or else it runs for ever
                 self.study.tell(trial, **answer, skip_if_finished=draw.chance(0.5))
+                is_refused |= was_refused
+        # What is refused shows when trials are told; all of these were asked for before.
+        self.result.n_refused = n_refused + is_refused
 
     def enqueue(self, step: Step) -> None:
         params = dict(step.params)
@@ -201,7 +202,9 @@ class _Player:
             name: distribution.to_external_repr(distribution.to_internal_repr(trial.params[name]))
             for name, distribution in trial.distributions.items()
         }
-        self.result.events.append(Event(-1, kept))
+        # What failed half way says that others will which begin in the same way.
+        number = self.study.trials[-1].number if trial.state == TrialState.FAIL else -1
+        self.result.events.append(Event(number, kept, is_free=False))
 
 
 def _functions(error: Exception) -> set[str]:
