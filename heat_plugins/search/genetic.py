@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ Columns = NDArray[np.int64]
 
 MOST_CANDIDATES = 100  # that a search returns
 MANY_POINTS = 20_000  # to look for a new one among, where most are permutations of old ones
+FIRST_ASKED = 4  # single changes, the best, about which it is asked first whether they are new
 SAME_HILL = 0.1  # numbers closer than this, as a share of their range, count as equal
 
 
@@ -212,27 +214,48 @@ def _ascend(
 ) -> tuple[Array, float]:
     """Make the best single change again and again until none is better."""
     point, domain = point.copy(), sweep.domain
+    changed: Callable[[Columns], Array]
     for _ in range(max_steps):
         columns, coordinates = sweep.changes(point)
         if not len(columns):
             break
         if domain.conditions is None:
             values = function.of_changes(point, columns, coordinates)
-            old = avoid.contains_changed(point, columns, coordinates)
+            changed = partial(_changed, point, columns, coordinates)
         else:  # one change may bring others with it
-            changed = domain.settle(apply_changes(point, columns, coordinates), rng)
-            values, old = function(changed), avoid.contains(changed)
-        values = np.where(old, -np.inf, values)
+            settled = domain.settle(apply_changes(point, columns, coordinates), rng)
+            values, changed = function(settled), settled.__getitem__
+        best = _best_new(changed, values, value, avoid)
         sweep.note(columns, coordinates, values, value)
-        best = np.argmax(values)
-        if not values[best] > value:
+        if best is None:
             break
-        value = float(values[best])
-        if domain.conditions is None:
-            point[columns[best]] = coordinates[best]
-        else:
-            point = changed[best]
+        point, value = changed(np.array([best]))[0], float(values[best])
     return point, value
+
+
+def _changed(point: Array, columns: Columns, coordinates: Array, rows: Columns) -> Array:
+    """Return points (n, d) after some of the single changes of a point (d,)."""
+    return apply_changes(point, columns[rows], coordinates[rows])
+
+
+def _best_new(
+    points: Callable[[Columns], Array], values: Array, least: float, avoid: PointSet
+) -> int | None:
+    """Return which of N points has the largest value above a least and is not to be avoided.
+
+    The best are asked about first, for a rule of the user's takes its time. Values (N,) of
+    those that turn out to be old become -inf.
+    """
+    order = np.argsort(-values, kind="stable")[: int((values > least).sum())]
+    first, n = 0, FIRST_ASKED
+    while first < len(order):
+        rows = order[first : first + n]
+        is_old = avoid.contains(points(rows))
+        values[rows[is_old]] = -np.inf
+        if not is_old.all():
+            return int(rows[np.argmin(is_old)])
+        first, n = first + n, 2 * n
+    return None
 
 
 def _climb(

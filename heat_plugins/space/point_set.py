@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.space import Allowed, Array, apply_changes
+from heat_plugins.space import Allowed, Array
 from heat_plugins.space.symmetry import Symmetry
 
 __all__ = ["PointSet", "both"]
@@ -127,30 +126,22 @@ class PointSet:
         """(n,) one number for each row of points (n, d), the same for the same to a symmetry."""
         return self._fingerprint(self._canonical(points))
 
-    def _holds(
-        self, fingerprints: Integers, means: Array, rows: Callable[[Indices], Array]
-    ) -> NDArray[np.bool_]:
-        """(m,) whether points are remembered.
-
-        Args:
-            fingerprints: (m,) of their exact parts.
-            means: (m,) of their numbers.
-            rows: Returns some of the points, of which few are needed.
-        """
+    def _is_remembered(self, points: Array) -> NDArray[np.bool_]:
+        """(m,) whether canonical points (m, d) are remembered."""
+        fingerprints = self._fingerprint(self._exact_part(points))
         if len(self._inexact):
-            return self._is_close(fingerprints, means, rows)
+            return self._is_close(points, fingerprints)
         if not len(self._fingerprints):
-            return np.zeros(len(fingerprints), dtype=bool)
+            return np.zeros(len(points), dtype=bool)
         place = np.searchsorted(self._fingerprints, fingerprints)
         place[place == len(self._fingerprints)] = 0
         found: NDArray[np.bool_] = self._fingerprints[place] == fingerprints
         return found
 
-    def _is_close(
-        self, fingerprints: Integers, means: Array, rows: Callable[[Indices], Array]
-    ) -> NDArray[np.bool_]:
-        """(m,) whether points are remembered up to the resolution of their numbers."""
-        keys, window = _keys(fingerprints, means), self._resolution.max() + KEY_ERROR
+    def _is_close(self, points: Array, fingerprints: Integers) -> NDArray[np.bool_]:
+        """(m,) whether points (m, d) are remembered up to the resolution of their numbers."""
+        keys = _keys(fingerprints, self._means(points))
+        window = self._resolution.max() + KEY_ERROR
         first = np.searchsorted(self._keys, keys - window, side="left")
         count = np.searchsorted(self._keys, keys + window, side="right") - first
         found = np.zeros(len(keys), dtype=bool)
@@ -159,7 +150,7 @@ class PointSet:
         # All pairs of an asked and a remembered point whose keys are close.
         asked = np.repeat(np.arange(len(keys)), count)
         known = np.arange(len(asked)) + np.repeat(first - (np.cumsum(count) - count), count)
-        distances = np.abs(rows(asked)[:, self._inexact] - self._numbers[known])
+        distances = np.abs(points[asked][:, self._inexact] - self._numbers[known])
         # NaN where a number does not exist, which is for the fingerprints to compare.
         is_same = ~np.any(distances > self._resolution, axis=1)
         is_same &= fingerprints[asked] == self._fingerprints[known]
@@ -168,37 +159,11 @@ class PointSet:
 
     def contains(self, points: Array) -> NDArray[np.bool_]:
         """(n,) whether each row of points (n, d) is in the set."""
-        rows = self._canonical(points)
-        fingerprints = self._fingerprint(self._exact_part(rows))
-        found = self._holds(fingerprints, self._means(rows), rows.__getitem__)
+        found = self._is_remembered(self._canonical(points))
         if self._allowed is not None:
             rest = np.flatnonzero(~found)
             found[rest] = ~self._allowed(points[rest])
         return found
-
-    def contains_changed(
-        self, point: Array, columns: Indices, coordinates: Array
-    ) -> NDArray[np.bool_]:
-        """(N,) whether a point (d,) is in the set after each of N single changes.
-
-        Fingerprints and means are sums over the columns, so one term of each is exchanged.
-        """
-        if self.symmetry is not None or self._allowed is not None:
-            return self.contains(apply_changes(point, columns, coordinates))
-        before, after = point[columns], coordinates
-        means = self._means(point[None])
-        if len(self._inexact):
-            weights = self._weights[columns]
-            means = means + weights * (_bounded(after) - _bounded(before))
-            before = np.where(weights > 0.0, _existence(before), before)
-            after = np.where(weights > 0.0, _existence(after), after)
-        multipliers = self._multipliers[columns]
-        exchanged = _mix(after, multipliers) - _mix(before, multipliers)
-        return self._holds(
-            self._fingerprint(self._exact_part(point[None])) + exchanged,
-            means,
-            lambda some: apply_changes(point, columns[some], coordinates[some]),
-        )
 
 
 def _mix(coordinates: Array, multipliers: Integers) -> Integers:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.space import Float, Integer, Space, apply_changes, point_set
+from heat_plugins.space import Float, Integer, Space, point_set
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry
 
@@ -42,37 +42,16 @@ def test_membership_is_that_of_a_python_set(lists):
     assert np.all(point_set.contains(inside))
 
 
-@given(two_lists())
-@CHECKED
-def test_membership_after_single_changes_is_that_of_the_changed_points(lists):
-    inside, asked = lists
-    point_set = PointSet(inside)
-    d = inside.shape[1]
-    values = [0.0, -0.0, 1.0, 2.0, 0.5]
-    changes = list(itertools.product(range(d), values))
-    columns = np.array([column for column, _ in changes])
-    new = np.array([value for _, value in changes])
-    for point in np.concatenate([inside, asked])[:5]:
-        changed = apply_changes(point, columns, new)
-        np.testing.assert_array_equal(
-            point_set.contains_changed(point, columns, new), point_set.contains(changed)
-        )
-
-
 @pytest.mark.parametrize("d", [1, 3])
 def test_the_empty_set_holds_nothing(d):
     empty = PointSet(np.empty((0, d)))
     assert len(empty) == 0
     assert empty.contains(np.zeros((4, d))).tolist() == [False] * 4
-    columns, new = np.zeros(2, dtype=np.int64), np.ones(2)
-    assert empty.contains_changed(np.zeros(d), columns, new).tolist() == [False] * 2
 
 
 def test_no_point_is_asked_for():
     full = PointSet(np.zeros((3, 2)))
     assert full.contains(np.empty((0, 2))).shape == (0,)
-    none = np.empty(0, dtype=np.int64)
-    assert full.contains_changed(np.zeros(2), none, np.empty(0)).shape == (0,)
 
 
 def test_memory_layout_does_not_matter():
@@ -124,11 +103,6 @@ def test_refused_points_count_as_known():
     assert point_set.contains(points).tolist() == expected
     assert set(asked) == as_set(points) - as_set(known)
     assert len(point_set) == 2
-    columns, new = np.array([0, 0, 1]), np.array([1.0, 2.0, 2.0])
-    changed = apply_changes(points[0], columns, new)
-    np.testing.assert_array_equal(
-        point_set.contains_changed(points[0], columns, new), point_set.contains(changed)
-    )
 
 
 def test_an_empty_set_with_a_rule_holds_what_the_rule_refuses():
@@ -160,18 +134,6 @@ def test_numbers_are_the_same_up_to_their_resolution(inside, asked):
     point_set = PointSet(inside, resolution=RESOLUTION)
     expected = [any(same(known, point) for known in inside) for point in asked]
     assert point_set.contains(asked).tolist() == expected
-
-
-@given(st.lists(rows, max_size=12), rows, st.lists(st.tuples(st.integers(0, 4), numbers)))
-@CHECKED
-def test_single_changes_of_numbers_lead_to_the_same_points(inside, point, changes):
-    point_set = PointSet(np.array(inside).reshape(-1, 5), resolution=RESOLUTION)
-    columns = np.array([column for column, _ in changes], dtype=np.int64)
-    new = np.array([value for _, value in changes], dtype=float)
-    changed = apply_changes(np.array(point), columns, new)
-    np.testing.assert_array_equal(
-        point_set.contains_changed(np.array(point), columns, new), point_set.contains(changed)
-    )
 
 
 @pytest.mark.parametrize("n", [1, 1000])
