@@ -26,14 +26,14 @@ class History:
             allowed, NaN is not.
         asked_from: (n,) the trust region each was asked for (``NO_REGION`` if none).
         pending: (p, d) points under evaluation.
-        others: (q, d) points of trials that ended without a value: failed, say. They need not be
-            proposed again.
+        failed: (q, d) points of trials that ended without a value. They need not be proposed
+            again.
         constraints: (n, C) numbers that are at most 0 where a trial is feasible, NaN where
             they are not known; None for no constraints.
         noise: (n, M + C) variances of the measurements: of the objectives, then of the
             constraints, in their units squared; NaN where they are not known. None for
             nothing known.
-        others_after: (q,) after how many of the points each of the others ended, ascending; None
+        failed_after: (q,) after how many of the points each of the failed ended, ascending; None
             where that is not known.
     """
 
@@ -41,10 +41,10 @@ class History:
     values: Array
     asked_from: NDArray[np.int64]
     pending: Array
-    others: Array
+    failed: Array
     constraints: Array | None = None
     noise: Array | None = None
-    others_after: NDArray[np.int64] | None = None
+    failed_after: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.noise is None:
@@ -62,7 +62,7 @@ class History:
         values: Array,
         asked_from: NDArray[np.int64] | None = None,
         pending: Array | None = None,
-        others: Array | None = None,
+        failed: Array | None = None,
         constraints: Array | None = None,
         noise: Array | None = None,
     ) -> History:
@@ -75,7 +75,7 @@ class History:
             values,
             asked_from,
             nothing if pending is None else pending,
-            nothing if others is None else others,
+            nothing if failed is None else failed,
             constraints,
             noise,
         )
@@ -108,7 +108,7 @@ class History:
     @property
     def without_value(self) -> Array:
         """(p + q, d) points that need not be proposed again though no value is known."""
-        return np.concatenate([self.others, self.pending])
+        return np.concatenate([self.failed, self.pending])
 
     def without_halves(self, optional: NDArray[np.bool_]) -> History:
         """Return the history without unfinished points that lack more than ``optional`` (d,).
@@ -120,23 +120,23 @@ class History:
             whole: NDArray[np.bool_] = np.all(~np.isnan(points[:, ~optional]), axis=1)
             return whole
 
-        kept, after = is_whole(self.others), self.others_after
+        kept, after = is_whole(self.failed), self.failed_after
         return replace(
             self,
             pending=self.pending[is_whole(self.pending)],
-            others=self.others[kept],
-            others_after=None if after is None else after[kept],
+            failed=self.failed[kept],
+            failed_after=None if after is None else after[kept],
         )
 
     def in_order_of_ending(self) -> tuple[Array, NDArray[np.bool_]]:
         """Return all points (n + q, d) as they ended, and (n + q,) which have no value."""
-        n, q = len(self.points), len(self.others)
-        after = np.full(q, n) if self.others_after is None else self.others_after
-        places = after + np.arange(q)  # of the others among all
+        n, q = len(self.points), len(self.failed)
+        after = np.full(q, n) if self.failed_after is None else self.failed_after
+        places = after + np.arange(q)  # of the failed among all
         has_no_value = np.zeros(n + q, dtype=bool)
         has_no_value[places] = True
         points = np.empty((n + q, self.points.shape[1]))
-        points[has_no_value], points[~has_no_value] = self.others, self.points
+        points[has_no_value], points[~has_no_value] = self.failed, self.points
         return points, has_no_value
 
 
@@ -148,5 +148,5 @@ def canonical(history: History, symmetry: Symmetry | None) -> History:
         history,
         points=symmetry.canonical(history.points),
         pending=symmetry.canonical(history.pending),
-        others=symmetry.canonical(history.others),
+        failed=symmetry.canonical(history.failed),
     )

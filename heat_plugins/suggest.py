@@ -20,11 +20,11 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.gp.fit import Chosen, FitCache
+from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
 from heat_plugins.history import NO_REGION, History, canonical
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
 from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
@@ -80,7 +80,7 @@ class Settings:
     max_fit_points: int = 300
     model: Model = field(default_factory=Model)
 
-    def model_budget(self, builder: Builder) -> ModelBudget:
+    def model_budget(self, builder: KernelBuilder) -> ModelBudget:
         """Return how many observations a model may have, in the space of a builder."""
         return ModelBudget(builder.fit_points(self.max_fit_points), self.max_model_points)
 
@@ -105,7 +105,7 @@ class Suggestion:
     point: Array
     asked_from: int
     is_new: bool
-    chosen: Chosen | None = None
+    chosen: KernelFit | None = None
     region: TrustRegion | None = None
     acquisition: float = math.nan
     alternatives: Array | None = None
@@ -165,14 +165,14 @@ def suggest(
     conditions, allowed = problem.conditions, problem.allowed
     cache = FitCache() if cache is None else cache
     if conditions is None:
-        conditions = conditions_from(space, history.points, history.others)
+        conditions = conditions_from(space, history.points, history.failed)
     else:
         history = _as_declared(space, history, conditions)
         conditions = conditions if conditions.trees else None
     builder = cache.builder_for(space, settings.model, conditions)
     symmetry = builder.symmetry()
     optional = tuple(np.flatnonzero(builder.optional).tolist())
-    new_beginning = begin_otherwise(space, history.points, history.others, conditions)
+    new_beginning = begin_otherwise(space, history.points, history.failed, conditions)
     history = canonical(history.without_halves(builder.optional), symmetry)
     everything = np.concatenate([history.points, history.without_value])
     if conditions is not None:
@@ -284,7 +284,7 @@ def _as_declared(space: Space, history: History, conditions: Conditions) -> Hist
         history,
         points=conditions.deactivate(history.points),
         pending=conditions.deactivate(history.pending),
-        others=conditions.deactivate(history.others),
+        failed=conditions.deactivate(history.failed),
     )
 
 
@@ -323,7 +323,11 @@ def _expects_little(
 
 
 def _outcomes(
-    builder: Builder, history: History, settings: Settings, region: TrustRegion, cache: FitCache
+    builder: KernelBuilder,
+    history: History,
+    settings: Settings,
+    region: TrustRegion,
+    cache: FitCache,
 ) -> Outcomes:
     """Return the models of every objective and every constraint."""
     objectives = [
@@ -358,7 +362,7 @@ def _outcomes(
 
 @usual_errors
 def objective_of(
-    builder: Builder,
+    builder: KernelBuilder,
     history: History,
     settings: Settings,
     cache: FitCache,

@@ -14,7 +14,7 @@ def test_what_is_not_given_is_empty():
     points = SPACE.sample(4, np.random.default_rng(0))
     history = History.of(SPACE, points, np.arange(4.0))
     assert history.asked_from.tolist() == [NO_REGION] * 4
-    assert history.pending.shape == history.others.shape == history.without_value.shape == (0, 3)
+    assert history.pending.shape == history.failed.shape == history.without_value.shape == (0, 3)
     assert history.constraints is None
     assert history.constraint_values.shape == (4, 0)
 
@@ -31,10 +31,10 @@ def test_one_objective_is_a_column(n):
 
 def test_points_without_a_value_are_failed_and_pending_ones():
     rng = np.random.default_rng(1)
-    points, pending, others = (SPACE.sample(n, rng) for n in (2, 3, 1))
+    points, pending, failed = (SPACE.sample(n, rng) for n in (2, 3, 1))
     constraints = np.array([[1.0, np.nan], [0.0, -1.0]])
-    history = History.of(SPACE, points, np.zeros(2), None, pending, others, constraints)
-    assert sorted(history.without_value.tolist()) == sorted([*others.tolist(), *pending.tolist()])
+    history = History.of(SPACE, points, np.zeros(2), None, pending, failed, constraints)
+    assert sorted(history.without_value.tolist()) == sorted([*failed.tolist(), *pending.tolist()])
     assert history.constraint_values is constraints
 
 
@@ -46,6 +46,6 @@ def test_points_that_are_the_same_become_one():
     same = [[0.0, 2.0, 0.1]]
     np.testing.assert_array_equal(found.points, same * 2)
     np.testing.assert_array_equal(found.pending, same)
-    np.testing.assert_array_equal(found.others, same)
+    np.testing.assert_array_equal(found.failed, same)
     assert found.values is history.values
     np.testing.assert_array_equal(history.points[0], [2.0, 0.0, 0.1])  # as it was

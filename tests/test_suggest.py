@@ -50,7 +50,7 @@ def value_of(points):
     return np.sum((points - 0.3 * np.arange(points.shape[1])) ** 2, axis=1)
 
 
-def some_history(space, n, seed=0, n_pending=0, n_others=0):
+def some_history(space, n, seed=0, n_pending=0, n_failed=0):
     rng = np.random.default_rng(seed)
     points = space.sample(n, rng)
     return History.of(
@@ -58,7 +58,7 @@ def some_history(space, n, seed=0, n_pending=0, n_others=0):
         points,
         value_of(points),
         pending=space.sample(n_pending, rng),
-        others=space.sample(n_others, rng),
+        failed=space.sample(n_failed, rng),
     )
 
 
@@ -108,7 +108,7 @@ def is_valid(space, point):
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_the_same_arguments_give_the_same_point(space, deterministic):
     options = dataclasses.replace(QUICK, deterministic=deterministic)
-    history = some_history(space, 12, n_pending=2, n_others=1)
+    history = some_history(space, 12, n_pending=2, n_failed=1)
     before = [copy.deepcopy(array) for array in dataclasses.astuple(history)]
     first = suggest(Problem(space), history, options, np.random.default_rng(5))
     cache = FitCache()
@@ -210,7 +210,7 @@ def test_nothing_known_gives_a_random_point(n_startup):
     suggestion = suggest(Problem(MIXED), nothing, options, np.random.default_rng(0))
     assert is_valid(MIXED, suggestion.point)
     assert suggestion.is_new and suggestion.asked_from == NO_REGION
-    assert nothing.points.shape == nothing.pending.shape == nothing.others.shape == (0, 7)
+    assert nothing.points.shape == nothing.pending.shape == nothing.failed.shape == (0, 7)
 
 
 # --------------------------------------------------------------------- new points
@@ -250,7 +250,7 @@ def test_a_known_point_is_suggested_only_when_all_are_known(
     # finished, pending and failed trials are all known
     n, m = sorted(rng.integers(len(known) + 1, size=2))
     history = History.of(
-        space, known[:n], value_of(known[:n]), pending=known[n:m], others=known[m:]
+        space, known[:n], value_of(known[:n]), pending=known[n:m], failed=known[m:]
     )
     options = Settings(
         n_startup_trials=int(rng.integers(5)),
@@ -612,7 +612,7 @@ def test_trials_that_ended_or_began_half_way_do_no_harm(space, model, n_objectiv
     values = np.column_stack([value_of(points), -value_of(points)])[:, :n_objectives]
     values = values[:, 0] if n_objectives == 1 else values
     options = dataclasses.replace(QUICK, model=model)
-    history = History.of(space, points, values, pending=half[:2], others=half[2:])
+    history = History.of(space, points, values, pending=half[:2], failed=half[2:])
     suggestion = suggest(Problem(space), history, options, np.random.default_rng(1))
     assert is_valid(space, suggestion.point)
     assert math.isfinite(suggestion.acquisition)

@@ -21,13 +21,13 @@ from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.history import History
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 
 __all__ = ["log_success"]
 
 
 def log_success(
-    builder: Builder, history: History, budget: ModelBudget, cache: FitCache
+    builder: KernelBuilder, history: History, budget: ModelBudget, cache: FitCache
 ) -> LogFeasibility | None:
     """Return the log probability that a trial does not fail; None where none has failed.
 
@@ -37,7 +37,7 @@ def log_success(
         budget: How many trials the model may have.
         cache: Where the last fit is kept.
     """
-    if not len(history.others):
+    if not len(history.failed):
         return None
     points, has_failed = history.in_order_of_ending()
     labels = np.where(has_failed, 1.0, -1.0)
@@ -46,7 +46,7 @@ def log_success(
     points, labels = points[-budget.model_points :], labels[-budget.model_points :]
     centre, spread = labels.mean(), labels.std() or 1.0
     surrogate = Surrogate(
-        chosen.covariance,
+        chosen.kernel,
         chosen.hyperparameters,
         points,
         (labels - centre) / spread,

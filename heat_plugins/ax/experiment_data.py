@@ -86,7 +86,7 @@ class Aim:
 
 @usual_errors
 def history_of(
-    codes: HeatCodes, data: ExperimentData, aim: Aim | None, pending: Array, others: Array
+    codes: HeatCodes, data: ExperimentData, aim: Aim | None, pending: Array, failed: Array
 ) -> History:
     """Return the history for a suggestion.
 
@@ -95,7 +95,7 @@ def history_of(
         data: Arms and observations, already transformed.
         aim: What counts; None where nothing can be known about it.
         pending: (p, d) points under evaluation, and others that are not to be proposed again.
-        others: (q, d) points that failed.
+        failed: (q, d) points that failed.
     """
     arms = data.arm_data
     points = arms[list(codes.space.names)].to_numpy(dtype=float)
@@ -104,7 +104,7 @@ def history_of(
     if aim is None:
         empty = np.empty((0, len(codes.space)))
         pending = _not_among(np.concatenate([pending, points]), empty)
-        return History.of(codes.space, empty, np.empty(0), None, pending, others)
+        return History.of(codes.space, empty, np.empty(0), None, pending, failed)
     observed = data.observation_data.reindex(arms.index)
     means = observed["mean"][list(aim.metrics)].to_numpy(dtype=float)  # (n, m)
     errors = observed["sem"][list(aim.metrics)].to_numpy(dtype=float)
@@ -125,7 +125,7 @@ def history_of(
         values[order, 0] if values.shape[1] == 1 else values[order],
         regions[order],
         _not_among(np.concatenate([pending, points[~is_known]]), points[order]),
-        others,
+        failed,
         constraints[order] if constraints.shape[1] else None,
         None if np.isnan(noise[order]).all() else noise[order],
     )

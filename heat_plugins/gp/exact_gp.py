@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize
 
-from heat_plugins.kernels.base import STARTING_TOTALS, Covariance, normal_prior
+from heat_plugins.kernels.base import STARTING_TOTALS, Kernel, normal_prior
 from heat_plugins.space import Array, apply_changes
 
 __all__ = [
@@ -85,7 +85,7 @@ class Fit:
 
 
 def fit(
-    covariance: Covariance,
+    kernel: Kernel,
     points: Array,
     values: Array,
     *,
@@ -97,7 +97,7 @@ def fit(
     """Return the hyperparameters of highest posterior density.
 
     Args:
-        covariance: The kernel.
+        kernel: The kernel.
         points: (n, d) observed points.
         values: (n,) standardised values.
         deterministic: Whether equal points always have equal values; then the noise is a
@@ -110,7 +110,7 @@ def fit(
             constant of deterministic values. None for nothing known.
         learns_rest: Whether lam is learnt although all noise is known, because it is not.
     """
-    density = NegativeLogDensity(covariance, points, values, known_noise)
+    density = NegativeLogDensity(kernel, points, values, known_noise)
     is_known = known_noise is not None and not np.isnan(known_noise).any()
     is_fixed = deterministic or (is_known and not learns_rest)
     log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
@@ -118,14 +118,14 @@ def fit(
     if start is None:
         log_noises = [log_noise] if is_fixed else [np.log(noise) for noise in STARTING_NOISE]
         starts = [
-            Hyperparameters(covariance.start(total), start)
+            Hyperparameters(kernel.start(total), start)
             for total in STARTING_TOTALS
             for start in log_noises
         ]
         first, n_iterations = min(starts, key=density.value), COLD_ITERATIONS
     else:
-        first, n_iterations = start, covariance.warm_steps
-    bounds = np.concatenate([covariance.bounds, [noise_bounds]])
+        first, n_iterations = start, kernel.warm_steps
+    bounds = np.concatenate([kernel.bounds, [noise_bounds]])
     result = optimize.minimize(
         density,
         np.clip(first.to_vector(), bounds[:, 0], bounds[:, 1]),
@@ -150,20 +150,20 @@ class NegativeLogDensity:
 
     def __init__(
         self,
-        covariance: Covariance,
+        kernel: Kernel,
         points: Array,
         values: Array,
         known_noise: Array | None = None,
     ) -> None:
-        self.covariance = covariance
-        self.prepared = covariance.prepare(points)
+        self.kernel = kernel
+        self.prepared = kernel.prepare(points)
         self.values = values
         self.known_noise = _or_nothing(known_noise, len(values))
 
     def value(self, hyperparameters: Hyperparameters) -> float:
         """Return the value alone, which saves the inverse."""
-        kernel = self.covariance.matrix(hyperparameters.theta, self.prepared)
-        factor = _cholesky(kernel, self._noise(hyperparameters))
+        matrix = self.kernel.matrix(hyperparameters.theta, self.prepared)
+        factor = _cholesky(matrix, self._noise(hyperparameters))
         whitened = linalg.solve_triangular(factor, self.values, lower=True, check_finite=False)
         half_sum = 0.5 * float(whitened @ whitened + VARIANCE_PRIOR_COUNT)
         half_count = 0.5 * (len(self.values) + VARIANCE_PRIOR_COUNT)
@@ -178,19 +178,17 @@ class NegativeLogDensity:
         return value + prior, gradient + prior_gradient
 
     def _noise(self, hyperparameters: Hyperparameters) -> Array:
-        return hyperparameters.noise(self.values, self.covariance.blur) + self.known_noise
+        return hyperparameters.noise(self.values, self.kernel.blur) + self.known_noise
 
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
         """Minus the log prior density, and its gradient."""
-        value, gradient = self.covariance.prior(hyperparameters.theta)
+        value, gradient = self.kernel.prior(hyperparameters.theta)
         noise, by_noise = normal_prior(np.array([hyperparameters.log_noise]), *LOG_NOISE_PRIOR)
         return value + noise, np.concatenate([gradient, by_noise])
 
     def _negative_log_likelihood(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
-        kernel, pullback = self.covariance.matrix_and_pullback(
-            hyperparameters.theta, self.prepared
-        )
-        factor = _cholesky(kernel, self._noise(hyperparameters))
+        matrix, pullback = self.kernel.matrix_and_pullback(hyperparameters.theta, self.prepared)
+        factor = _cholesky(matrix, self._noise(hyperparameters))
         inverse = _inverse_from_cholesky(factor)
         alpha = inverse @ self.values
         half_sum = 0.5 * float(self.values @ alpha + VARIANCE_PRIOR_COUNT)
@@ -209,13 +207,13 @@ def _or_nothing(known_noise: Array | None, n: int) -> Array:
     return np.zeros(n) if known_noise is None else np.nan_to_num(known_noise, nan=0.0)
 
 
-def _cholesky(kernel: Array, noise: Array) -> Array:
-    """Return the lower factor of ``kernel + diag(noise)``, with more noise where it must be."""
-    n = len(kernel)
+def _cholesky(matrix: Array, noise: Array) -> Array:
+    """Return the lower factor of ``matrix + diag(noise)``, with more noise where it must be."""
+    n = len(matrix)
     for _ in range(12):
-        matrix = kernel.copy()
-        matrix.flat[:: n + 1] += noise
-        factor, failure = linalg.lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+        noisy = matrix.copy()
+        noisy.flat[:: n + 1] += noise
+        factor, failure = linalg.lapack.dpotrf(noisy, lower=1, clean=1, overwrite_a=1)
         if failure == 0:
             return np.asarray(factor)
         noise = np.maximum(10.0 * noise, 1e-8)
@@ -234,7 +232,7 @@ class Surrogate:
     """The Gaussian process given its hyperparameters and data.
 
     Args:
-        covariance: The kernel.
+        kernel: The kernel.
         hyperparameters: Usually from :func:`fit`.
         points: (n, d) observed points.
         values: (n,) standardised values.
@@ -246,7 +244,7 @@ class Surrogate:
 
     def __init__(
         self,
-        covariance: Covariance,
+        kernel: Kernel,
         hyperparameters: Hyperparameters,
         points: Array,
         values: Array,
@@ -258,11 +256,11 @@ class Surrogate:
         self.points = points
         everything = points if pending is None else np.concatenate([points, pending])
         theta = hyperparameters.theta
-        self._cross = covariance.given(theta, everything)
-        kernel = covariance.matrix(theta, covariance.prepare(everything))
-        noise = np.full(len(kernel), np.exp(hyperparameters.log_noise))
-        noise[:n] = hyperparameters.noise(values, covariance.blur) + _or_nothing(known_noise, n)
-        factor = _cholesky(kernel, noise)
+        self._cross = kernel.given(theta, everything)
+        matrix = kernel.matrix(theta, kernel.prepare(everything))
+        noise = np.full(len(matrix), np.exp(hyperparameters.log_noise))
+        noise[:n] = hyperparameters.noise(values, kernel.blur) + _or_nothing(known_noise, n)
+        factor = _cholesky(matrix, noise)
         inverse_factor, _ = linalg.lapack.dtrtri(factor, lower=1)  # inverse of L, lower
         # The observations come first, so their own factor is the leading block.
         leading = inverse_factor[:n, :n]

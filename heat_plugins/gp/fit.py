@@ -31,8 +31,8 @@ import numpy as np
 from heat_plugins.gp.exact_gp import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.replicates import noise_is_underreported
-from heat_plugins.kernels.base import Covariance
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.base import Kernel
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model
@@ -43,7 +43,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "Chosen", "FitCache", "fitted"]
+__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "KernelFit", "FitCache", "fitted"]
 
 # What structure="auto" chooses among.
 CANDIDATES: dict[str, Combination | None] = {
@@ -64,11 +64,11 @@ TURN_OF_NOISE = 3  # every how many trials, where nobody can tell
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class KernelFit:
     """A kernel with its hyperparameters, and what it was chosen from.
 
     Args:
-        covariance: The kernel.
+        kernel: The kernel.
         hyperparameters: What was learnt.
         name: How its units combine: a name of ``CANDIDATES``, or of the user's structure.
         evidence: Log posterior density of each candidate, where there was a choice.
@@ -78,12 +78,12 @@ class Chosen:
         learns_rest: Whether there is more noise than was reported, and the rest is learnt.
     """
 
-    covariance: Covariance
+    kernel: Kernel
     hyperparameters: Hyperparameters
     name: str
     evidence: Mapping[str, float] = field(default_factory=dict)
     is_noise_free: bool = False
-    rival: Chosen | None = None
+    rival: KernelFit | None = None
     learns_rest: bool = False
 
 
@@ -92,17 +92,17 @@ class FitCache:
     """Remembers the last full fit, so that it need not be made again for the next point."""
 
     key: tuple[bytes, ...] | None = None
-    candidates: tuple[Chosen, ...] = ()
-    builder: Builder | None = None
+    candidates: tuple[KernelFit, ...] = ()
+    builder: KernelBuilder | None = None
     others: dict[int, FitCache] = field(default_factory=dict)
 
     def builder_for(
         self, space: Space, model: Model, conditions: Conditions | None = None
-    ) -> Builder:
+    ) -> KernelBuilder:
         """Return the builder of kernels, a new one where something it is made from is."""
         known = self.builder
         if known is None or not known.is_for(space, model, conditions):
-            self.builder = known = Builder(space, model, conditions)
+            self.builder = known = KernelBuilder(space, model, conditions)
             self.key = None
             self.others.clear()
         return known
@@ -112,7 +112,9 @@ class FitCache:
         return self if index == 0 else self.others.setdefault(index, FitCache())
 
 
-def fitted(builder: Builder, data: OutcomeData, max_points: int, cache: FitCache) -> Chosen:
+def fitted(
+    builder: KernelBuilder, data: OutcomeData, max_points: int, cache: FitCache
+) -> KernelFit:
     """Return the kernel for what is known about one outcome.
 
     Args:
@@ -142,12 +144,12 @@ def fitted(builder: Builder, data: OutcomeData, max_points: int, cache: FitCache
         start = start.rival
     if n0 == n:
         return start
-    covariance = start.covariance
+    kernel = start.kernel
     if isinstance(builder.model.combination, RandomDecomposition):
-        covariance = _kernel(builder, builder.model.combination, data)
+        kernel = _kernel(builder, builder.model.combination, data)
     some = data.standardised(max_points)
     more = fit(
-        covariance,
+        kernel,
         some.points,
         some.values,
         deterministic=start.is_noise_free,
@@ -155,10 +157,10 @@ def fitted(builder: Builder, data: OutcomeData, max_points: int, cache: FitCache
         known_noise=some.noise,
         learns_rest=learns_rest,
     )
-    return replace(start, covariance=covariance, hyperparameters=more.hyperparameters)
+    return replace(start, kernel=kernel, hyperparameters=more.hyperparameters)
 
 
-def _choose(candidates: Sequence[Chosen]) -> Chosen:
+def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
     """Return the only candidate, or the preferred one, or one that is clearly more likely."""
     if len(candidates) == 1:
         return candidates[0]
@@ -170,26 +172,26 @@ def _choose(candidates: Sequence[Chosen]) -> Chosen:
 
 
 def _candidates(
-    builder: Builder, data: OutcomeData, max_points: int, learns_rest: bool
-) -> tuple[Chosen, ...]:
+    builder: KernelBuilder, data: OutcomeData, max_points: int, learns_rest: bool
+) -> tuple[KernelFit, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
     some = data.standardised(max_points)
 
-    def fit_to(combination: Combination | None) -> tuple[Chosen, float]:
-        covariance = _kernel(builder, combination, data)
+    def fit_to(combination: Combination | None) -> tuple[KernelFit, float]:
+        kernel = _kernel(builder, combination, data)
         name = _name(combination)
 
-        def fit_with(*, is_noise_free: bool) -> tuple[Chosen, float]:
+        def fit_with(*, is_noise_free: bool) -> tuple[KernelFit, float]:
             result = fit(
-                covariance,
+                kernel,
                 some.points,
                 some.values,
                 deterministic=is_noise_free,
                 known_noise=some.noise,
                 learns_rest=learns_rest,
             )
-            chosen = Chosen(
-                covariance,
+            chosen = KernelFit(
+                kernel,
                 result.hyperparameters,
                 name,
                 is_noise_free=is_noise_free,
@@ -221,16 +223,16 @@ def _candidates(
     return tuple(_with_evidence(chosen, evidence) for chosen, _ in fits.values())
 
 
-def _with_evidence(chosen: Chosen, evidence: Mapping[str, float]) -> Chosen:
+def _with_evidence(chosen: KernelFit, evidence: Mapping[str, float]) -> KernelFit:
     rival = None if chosen.rival is None else replace(chosen.rival, evidence=evidence)
     return replace(chosen, evidence=evidence, rival=rival)
 
 
-def _kernel(builder: Builder, combination: Combination | None, data: OutcomeData) -> Covariance:
-    covariance = builder.kernel(combination, len(data))
+def _kernel(builder: KernelBuilder, combination: Combination | None, data: OutcomeData) -> Kernel:
+    kernel = builder.kernel(combination, len(data))
     if data.evenly:
-        covariance.blur = 0.0
-    return covariance
+        kernel.blur = 0.0
+    return kernel
 
 
 def _name(combination: Combination | None) -> str:

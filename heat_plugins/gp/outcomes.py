@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import Chosen, FitCache, fitted
+from heat_plugins.gp.fit import FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Space
 
 __all__ = ["Outcome", "Outcomes", "fit_outcome", "modelled_constraints"]
@@ -45,7 +45,7 @@ class Outcome:
     """
 
     surrogate: Surrogate
-    chosen: Chosen
+    chosen: KernelFit
     values: Array
     rows: Indices
     modelled: Indices
@@ -124,7 +124,7 @@ def modelled_constraints(constraints: Array) -> tuple[Indices, bool]:
 
 
 def fit_outcome(
-    builder: Builder,
+    builder: KernelBuilder,
     data: OutcomeData,
     budget: ModelBudget,
     cache: FitCache,
@@ -157,7 +157,7 @@ def fit_outcome(
         noise = standardise_noise(noise, known, standardised)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
     surrogate = Surrogate(
-        chosen.covariance,
+        chosen.kernel,
         chosen.hyperparameters,
         points[some],
         standardised[some],
@@ -177,7 +177,7 @@ def fit_outcome(
     )
 
 
-def _settled(builder: Builder, data: OutcomeData) -> OutcomeData:
+def _settled(builder: KernelBuilder, data: OutcomeData) -> OutcomeData:
     """Return observations with what they themselves say about their noise."""
     noise = data.noise
     is_exact = noise is not None and bool(np.all(noise == 0.0))

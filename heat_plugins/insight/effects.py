@@ -16,9 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import Chosen
+from heat_plugins.gp.fit import KernelFit
 from heat_plugins.kernels.additive import OrdersKernel
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.order_terms import elementary_symmetric
 from heat_plugins.runtime.floating_point import usual_errors
@@ -69,17 +69,17 @@ def single_effects(
 
 
 @usual_errors
-def order_shares(builder: Builder, chosen: Chosen) -> dict[int, float] | None:
+def order_shares(builder: KernelBuilder, chosen: KernelFit) -> dict[int, float] | None:
     """Return the share of each order in the prior variance, the constant left out.
 
     None for kernels that do not split into orders: those of groups of parameters, of the
     Hamming distance other than heat kernels, of decompositions.
     """
-    covariance, theta = chosen.covariance, chosen.hyperparameters.theta
-    if isinstance(covariance, OrdersKernel):
-        shares = covariance.order_shares(theta)
-    elif isinstance(covariance, DistanceKernel) and builder.is_plain_product:
-        shares = _shares_of_product(builder, covariance, theta)
+    kernel, theta = chosen.kernel, chosen.hyperparameters.theta
+    if isinstance(kernel, OrdersKernel):
+        shares = kernel.order_shares(theta)
+    elif isinstance(kernel, DistanceKernel) and builder.is_plain_product:
+        shares = _shares_of_product(builder, kernel, theta)
     else:
         return None
     varying = shares[1:] / shares[1:].sum()
@@ -89,7 +89,7 @@ def order_shares(builder: Builder, chosen: Chosen) -> dict[int, float] | None:
     return listed
 
 
-def _shares_of_product(builder: Builder, kernel: DistanceKernel, theta: Array) -> Array:
+def _shares_of_product(builder: KernelBuilder, kernel: DistanceKernel, theta: Array) -> Array:
     """Return (Q + 1,) shares; the product kernel is the orthogonal one of all orders."""
     columns = range(len(builder.space))
     own = np.array([builder.own_variance(column, kernel, theta) for column in columns])

@@ -23,7 +23,7 @@ from scipy.stats import qmc
 
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.gp.fit import CANDIDATES
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
 from heat_plugins.spec.model import Model
@@ -55,12 +55,12 @@ def importances(
     """
     # Not the best and the latest, as for a suggestion: every part of the space counts.
     some = np.sort(rng.permutation(len(points))[:MOST_TRIALS])
-    surrogate = fit_everywhere(Builder(space, model), points[some], scaled(values[some]))
+    surrogate = fit_everywhere(KernelBuilder(space, model), points[some], scaled(values[some]))
     return total_effects(space, surrogate.mean, rng)
 
 
 @usual_errors
-def fit_everywhere(builder: Builder, points: Array, values: Array) -> Surrogate:
+def fit_everywhere(builder: KernelBuilder, points: Array, values: Array) -> Surrogate:
     """Return a surrogate that is meant for the whole space and not for its best part.
 
     Args:

@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.centred import Centred, CentredMatrix, Reference, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
@@ -63,7 +63,7 @@ LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
 Indices = NDArray[np.int64]
 
 
-class OrdersKernel(Covariance):
+class OrdersKernel(Kernel):
     """Sum over the orders of what so many units do together.
 
     Args:
@@ -80,7 +80,7 @@ class OrdersKernel(Covariance):
         self,
         choices: FeatureMap,
         n_choices: Array,
-        units: Sequence[Covariance],
+        units: Sequence[Kernel],
         references: Sequence[Reference],
         max_order: int,
         orthogonal: bool,
@@ -381,9 +381,9 @@ class OrdersKernel(Covariance):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _OrdersCross(self, theta, points)
+        return _OrdersCrossCovariance(self, theta, points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -404,7 +404,7 @@ class _MeanTerms(NamedTuple):
     slopes: list[Array]
 
 
-class _OrdersCross(Cross):
+class _OrdersCrossCovariance(CrossCovariance):
     """Covariances from sums over the choices and values of the units."""
 
     def __init__(self, kernel: OrdersKernel, theta: Array, points: Array) -> None:
@@ -498,7 +498,7 @@ class _OrdersCross(Cross):
 
 
 def _unit_slopes(
-    cross: Cross, centred: Centred, observed: Array, point: Array, columns: Indices
+    cross: CrossCovariance, centred: Centred, observed: Array, point: Array, columns: Indices
 ) -> tuple[Array, Array]:
     """Return k~ (n + 1,) of a point with the observations and itself, slopes (n + 1, c)."""
     mean, mean_slope = centred.mean_slopes(point, columns)

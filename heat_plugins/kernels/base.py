@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from heat_plugins.space import Array, apply_changes
 
-__all__ = ["STARTING_TOTALS", "Covariance", "Cross", "Prior", "Pullback", "normal_prior"]
+__all__ = ["STARTING_TOTALS", "Kernel", "CrossCovariance", "Prior", "Pullback", "normal_prior"]
 
 Indices = NDArray[np.int64]
 Pullback = Callable[[Array], Array]
@@ -36,7 +36,7 @@ STARTING_TOTALS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
 DIFFERENCE_STEP = 1e-5  # of central differences in a coordinate
 
 
-class Cross(ABC):
+class CrossCovariance(ABC):
     """Covariances between any points and the observations, hyperparameters given."""
 
     # Whether every point has the covariance one with itself.
@@ -90,7 +90,7 @@ def _central_differences(around: Array) -> Array:
     return slopes
 
 
-class Covariance(ABC):
+class Kernel(ABC):
     """A family of kernels on the points of a space.
 
     Attributes:
@@ -132,7 +132,7 @@ class Covariance(ABC):
         """Return the kernel matrix (n, n), and its pullback for symmetric arguments."""
 
     @abstractmethod
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
 
 

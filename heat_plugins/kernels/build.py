@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.kernels.additive import OrdersKernel
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.random_trees import random_tree_components
 from heat_plugins.kernels.centred import Reference
@@ -55,7 +55,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["Builder", "LARGEST_GROUP"]
+__all__ = ["KernelBuilder", "LARGEST_GROUP"]
 
 Indices = NDArray[np.int64]
 
@@ -67,7 +67,7 @@ MOST_FIT_PRODUCTS = 300**2 * 500
 N_BLOCK_SAMPLES = 64  # points that stand for all values of a group of parameters
 
 
-class Builder:
+class KernelBuilder:
     """Makes kernels for one space and model; the same ones every time.
 
     Args:
@@ -246,9 +246,7 @@ class Builder:
 
     # ------------------------------------------------------------------------- kernels
 
-    def kernel(
-        self, combination: Combination | None = None, n_observations: int = 0
-    ) -> Covariance:
+    def kernel(self, combination: Combination | None = None, n_observations: int = 0) -> Kernel:
         """Return the kernel.
 
         Args:
@@ -269,7 +267,7 @@ class Builder:
         model = self.model
         return model.is_product and model.has_ard and model.mixing == "product"
 
-    def _kernel(self, combination: Combination | None, n_observations: int) -> Covariance:
+    def _kernel(self, combination: Combination | None, n_observations: int) -> Kernel:
         if self._entry.kind == "whole":
             factory = self._entry.factory
             assert factory is not None
@@ -291,7 +289,7 @@ class Builder:
     def _unordered(self) -> Indices:
         return self._every[self._is_unordered(self._every)]
 
-    def _with_rest(self, kernel: Callable[[Indices], Covariance], columns: Indices) -> Covariance:
+    def _with_rest(self, kernel: Callable[[Indices], Kernel], columns: Indices) -> Kernel:
         """Return a kernel of some columns, times or plus the default kernel of the others."""
         rest = np.setdiff1d(self._every, columns)
         if not len(columns):
@@ -300,7 +298,7 @@ class Builder:
             return kernel(columns)
         return Combined([kernel(columns), self._heat(rest)], self.model.mixing)
 
-    def _mixed(self, kernel: Callable[[Indices], Covariance]) -> Covariance:
+    def _mixed(self, kernel: Callable[[Indices], Kernel]) -> Kernel:
         """Return the kernel of all columns, or of choices and numbers apart."""
         every = self._every
         numeric = every[~self.space.is_discrete[every]]
@@ -319,17 +317,17 @@ class Builder:
         profile: Profile = entry.factory()
         return profile
 
-    def _product(self, columns: Indices) -> Covariance:
+    def _product(self, columns: Indices) -> Kernel:
         return self._factors(columns, self._profile(), self.model.has_ard)
 
-    def _heat(self, columns: Indices) -> Covariance:
+    def _heat(self, columns: Indices) -> Kernel:
         """Return the heat kernel of some columns, whatever the kernel of the others is."""
         return self._factors(columns, None, has_ard=True)
 
-    def _factors(self, columns: Indices, profile: Profile | None, has_ard: bool) -> Covariance:
+    def _factors(self, columns: Indices, profile: Profile | None, has_ard: bool) -> Kernel:
         """Return the product of all factors; one distance, as far as there is one."""
         parts: list[Part] = []
-        factors: list[Covariance] = []
+        factors: list[Kernel] = []
         single = np.intersect1d(columns, self._single)
         graphs = [column for column in single if column in self._graphs]
         plain = single if self._has_remainders else np.setdiff1d(single, graphs)
@@ -447,9 +445,9 @@ class Builder:
                 rows.append(row)
         return np.array(rows) if rows else None
 
-    def _group_units(self, columns: Indices) -> list[tuple[Covariance, Indices]]:
+    def _group_units(self, columns: Indices) -> list[tuple[Kernel, Indices]]:
         """Return groups of interchangeable columns, and anchors, as units."""
-        units: list[tuple[Covariance, Indices]] = []
+        units: list[tuple[Kernel, Indices]] = []
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
@@ -463,7 +461,7 @@ class Builder:
             units.append((DistanceKernel(FeatureMap([AnchorDistances(anchors)])), counted))
         return units
 
-    def _single_unit(self, column: int) -> Covariance:
+    def _single_unit(self, column: int) -> Kernel:
         """Return one column as a kernel of its own."""
         name = self.space.names[column]
         if self.space.is_discrete[column]:
@@ -479,19 +477,19 @@ class Builder:
             return ChoiceUnit(column, distance, name)
         return NumberUnit(column)
 
-    def _units(self, columns: Indices) -> list[Covariance]:
+    def _units(self, columns: Indices) -> list[Kernel]:
         single = [self._single_unit(int(c)) for c in np.intersect1d(columns, self._single)]
         return [*single, *[unit for unit, _ in self._group_units(columns)]]
 
     def _decomposition(
         self, columns: Indices, tree: RandomDecomposition, n_observations: int
-    ) -> Covariance:
+    ) -> Kernel:
         units = self._units(columns)
         n_edges = None if tree.n_edges is None else min(tree.n_edges, len(units) - 1)
         rng = np.random.default_rng([tree.seed, n_observations])
         return DecompositionKernel(units, random_tree_components(len(units), rng, n_edges))
 
-    def _orders(self, columns: Indices, orders: InteractionOrders) -> Covariance:
+    def _orders(self, columns: Indices, orders: InteractionOrders) -> Kernel:
         single = np.intersect1d(columns, self._single)
         groups = self._group_units(columns)
         unordered = self._is_unordered(single)
@@ -518,7 +516,7 @@ class Builder:
         """Whether the kernel, if a product, has one factor for each parameter."""
         return not self._groups and not self.model.anchors and self._profile() is None
 
-    def own_variance(self, column: int, kernel: Covariance, theta: Array) -> float:
+    def own_variance(self, column: int, kernel: Kernel, theta: Array) -> float:
         """Return the mean of k~(x, x), a parameter's part of a product (additive.py).
 
         Where all other parameters agree, the product is this parameter's factor alone.

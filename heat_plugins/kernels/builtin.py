@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
 from heat_plugins.kernels.baselines.spectral import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.kernels.baselines.string import StringKernel
@@ -31,15 +31,15 @@ Indices = NDArray[np.int64]
 N_ANCHORS = 128  # of the kernel "hed", as many as BODi has
 
 
-def _graph_matern(space: Space, columns: Indices) -> Covariance:
+def _graph_matern(space: Space, columns: Indices) -> Kernel:
     return SpectralKernel(space, columns, GraphMatern(len(columns)))
 
 
-def _inverse_polynomial(space: Space, columns: Indices) -> Covariance:
+def _inverse_polynomial(space: Space, columns: Indices) -> Kernel:
     return SpectralKernel(space, columns, InversePolynomials(len(columns)))
 
 
-def _hed(space: Space, columns: Indices) -> Covariance:
+def _hed(space: Space, columns: Indices) -> Kernel:
     sizes = space.n_levels[columns].astype(np.int64)
     anchors = np.full((N_ANCHORS, len(space)), np.nan)
     rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def _hed(space: Space, columns: Indices) -> Covariance:
     return DistanceKernel(feature_map, (), Matern52(), Tie(feature_map.log_scales))
 
 
-def _ssk(space: Space, columns: Indices) -> Covariance:
+def _ssk(space: Space, columns: Indices) -> Kernel:
     return StringKernel(columns, int(max(space.n_levels[columns])))
 
 

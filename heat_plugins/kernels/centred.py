@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.space import Array
 
 __all__ = ["Centred", "CentredMatrix", "Reference", "mean_variance"]
@@ -34,7 +34,7 @@ class Reference:
 
 
 def mean_variance(
-    unit: Covariance, part: Array, prepared: Any, shares: Array, centre: bool
+    unit: Kernel, part: Array, prepared: Any, shares: Array, centre: bool
 ) -> tuple[float, Array]:
     """Return the mean of k~(x, x) over the reference points of a unit, and its gradient.
 
@@ -66,7 +66,7 @@ class CentredMatrix:
     """
 
     def __init__(
-        self, unit: Covariance, part: Array, prepared: Any, n: int, shares: Array, centre: bool
+        self, unit: Kernel, part: Array, prepared: Any, n: int, shares: Array, centre: bool
     ) -> None:
         full, self._pullback = unit.matrix_and_pullback(part, prepared)
         self._n, self._shares, self._centre = n, shares, centre
@@ -110,7 +110,7 @@ class Centred:
     k~ = k / M - m m' / M^2. A unit that is not to be centred has m = 0 and M = 1.
     """
 
-    def __init__(self, unit: Covariance, part: Array, reference: Reference, centre: bool) -> None:
+    def __init__(self, unit: Kernel, part: Array, reference: Reference, centre: bool) -> None:
         self._centre = centre
         self._shares = reference.shares
         self._at_reference = unit.given(part, reference.points)

@@ -125,12 +125,12 @@ class CentredNumbers:
 
         return matrices, pullback
 
-    def given(self, log_weights: Array, points: Array) -> NumbersCross:
+    def given(self, log_weights: Array, points: Array) -> NumbersCrossCovariance:
         """Return covariances with observations (n, d)."""
-        return NumbersCross(self, log_weights, points)
+        return NumbersCrossCovariance(self, log_weights, points)
 
 
-class NumbersCross:
+class NumbersCrossCovariance:
     """Covariances of numbers with observations, hyperparameters given."""
 
     def __init__(self, numbers: CentredNumbers, log_weights: Array, points: Array) -> None:

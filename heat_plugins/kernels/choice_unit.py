@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
 from heat_plugins.kernels.features import LOG_REMAINDER
 from heat_plugins.space import Array
 
@@ -73,7 +73,7 @@ class WithRemainder:
         return distances + weight * self._remainder, slopes + self._remainder
 
 
-class ChoiceUnit(Covariance):
+class ChoiceUnit(Kernel):
     """exp(-T) on one column; the only hyperparameter is the log weight.
 
     Its weight has no prior here: whoever holds the unit ties the weights of units together.
@@ -121,12 +121,12 @@ class ChoiceUnit(Covariance):
 
         return table[prepared][:, prepared], pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _ChoiceCross(self.column, self.table(theta)[0][:, self.prepare(points)])
+        return _ChoiceCrossCovariance(self.column, self.table(theta)[0][:, self.prepare(points)])
 
 
-class _ChoiceCross(Cross):
+class _ChoiceCrossCovariance(CrossCovariance):
     """Rows of a table."""
 
     def __init__(self, column: int, rows: Array) -> None:

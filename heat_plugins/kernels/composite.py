@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.space import Array
 
 __all__ = ["Combined", "split"]
@@ -24,13 +24,13 @@ LOGIT_SHARE_BOUNDS = (-6.0, 6.0)
 LOGIT_SHARE_SPREAD = 2.0
 
 
-def split(theta: Array, children: Sequence[Covariance]) -> list[Array]:
+def split(theta: Array, children: Sequence[Kernel]) -> list[Array]:
     """Return the hyperparameters of each child."""
     ends = np.cumsum([child.n_hyperparameters for child in children])
     return np.split(theta[: ends[-1]], ends[:-1])
 
 
-class Combined(Covariance):
+class Combined(Kernel):
     """Children that look at the same points, multiplied, added, or both.
 
     ``product``: prod_c K_c. ``sum``: mean of the K_c. ``mixture`` (Ru et al., 2020):
@@ -38,7 +38,7 @@ class Combined(Covariance):
     """
 
     def __init__(
-        self, children: Sequence[Covariance], how: Literal["product", "sum", "mixture"]
+        self, children: Sequence[Kernel], how: Literal["product", "sum", "mixture"]
     ) -> None:
         """Put the hyperparameters of the children one after the other."""
         self.children = tuple(children)
@@ -108,13 +108,13 @@ class Combined(Covariance):
 
         return _combine(kernels, share), pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
         parts = split(theta, self.children)
         crosses = [
             child.given(part, points) for child, part in zip(self.children, parts, strict=True)
         ]
-        return _CombinedCross(crosses, self._share(theta))
+        return _CombinedCrossCovariance(crosses, self._share(theta))
 
 
 def _product(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
@@ -134,10 +134,10 @@ def _combine(kernels: Sequence[Array], share: float) -> Array:
     return share * _product(kernels, kernels[0].shape) + (1.0 - share) * mean
 
 
-class _CombinedCross(Cross):
+class _CombinedCrossCovariance(CrossCovariance):
     """Covariances of all children, combined."""
 
-    def __init__(self, crosses: Sequence[Cross], share: float) -> None:
+    def __init__(self, crosses: Sequence[CrossCovariance], share: float) -> None:
         self._crosses = crosses
         self._share = share
         self.has_unit_diagonal = all(cross.has_unit_diagonal for cross in crosses)

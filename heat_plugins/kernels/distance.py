@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.features import Columns, FeatureMap, squared_distances, squared_norms
 from heat_plugins.kernels.graph_distance import GraphDistance, exchange, exchange_slope
 from heat_plugins.kernels.profiles import Exponential, Profile
@@ -96,7 +96,7 @@ class HeatTime(Tie):
         return log_weights, slopes
 
 
-class DistanceKernel(Covariance):
+class DistanceKernel(Kernel):
     """k(x, x') = profile(D(x, x')).
 
     Args:
@@ -277,9 +277,9 @@ class DistanceKernel(Covariance):
             first += len(slope)
         return np.concatenate([plain, by_graphs])
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _DistanceCross(self, theta, points)
+        return _DistanceCrossCovariance(self, theta, points)
 
 
 def _block_diagonal(tables: list[Array]) -> Array:
@@ -294,7 +294,7 @@ class _Prepared:
     codes: NDArray[np.int32] | None
 
 
-class _DistanceCross(Cross):
+class _DistanceCrossCovariance(CrossCovariance):
     """Profiles of distances to the observations."""
 
     def __init__(self, kernel: DistanceKernel, theta: Array, points: Array) -> None:

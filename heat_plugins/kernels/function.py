@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.space import Array
 
 __all__ = ["FunctionKernel"]
@@ -29,7 +29,7 @@ STEP = 1e-5
 SPREAD = 2.0  # of the normal prior around where a fit starts
 
 
-class FunctionKernel(Covariance):
+class FunctionKernel(Kernel):
     """k(theta, x, x') on some columns, with k(x, x) = 1.
 
     Args:
@@ -79,12 +79,12 @@ class FunctionKernel(Covariance):
 
         return self.matrix(theta, prepared), pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _FunctionCross(self, theta, points)
+        return _FunctionCrossCovariance(self, theta, points)
 
 
-class _FunctionCross(Cross):
+class _FunctionCrossCovariance(CrossCovariance):
     def __init__(self, kernel: FunctionKernel, theta: Array, points: Array) -> None:
         self._kernel, self._theta, self._observed = kernel, theta, kernel.prepare(points)
 

@@ -33,7 +33,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS
 from heat_plugins.kernels.features import count_choices
 from heat_plugins.space import Array
@@ -167,7 +167,7 @@ class GivenPermutations:
         return rho**mismatches, slope
 
 
-class MatchKernel(Covariance):
+class MatchKernel(Kernel):
     """k_sum on the columns of one group, with unit diagonal; its weight is all it has."""
 
     def __init__(self, columns: Indices, matches: Matches) -> None:
@@ -214,12 +214,12 @@ class MatchKernel(Covariance):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _MatchCross(self, theta, points)
+        return _MatchCrossCovariance(self, theta, points)
 
 
-class _MatchCross(Cross):
+class _MatchCrossCovariance(CrossCovariance):
     """Averages over the group, divided by the square roots of both diagonals."""
 
     def __init__(self, kernel: MatchKernel, theta: Array, points: Array) -> None:

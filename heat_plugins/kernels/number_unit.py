@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
 from heat_plugins.kernels.distance import LEVEL_BOUNDS
 from heat_plugins.kernels.features import NUMERIC_WEIGHT
 from heat_plugins.space import Array
@@ -19,7 +19,7 @@ __all__ = ["NumberUnit"]
 Indices = NDArray[np.int64]
 
 
-class NumberUnit(Covariance):
+class NumberUnit(Kernel):
     """The RBF kernel on one column; theta is the log of w / ``NUMERIC_WEIGHT``.
 
     Its weight has no prior here: whoever holds the unit ties the weights of units together.
@@ -58,12 +58,12 @@ class NumberUnit(Covariance):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _NumberCross(self.column, _weight(theta), points[:, self.column])
+        return _NumberCrossCovariance(self.column, _weight(theta), points[:, self.column])
 
 
-class _NumberCross(Cross):
+class _NumberCrossCovariance(CrossCovariance):
     """Covariances of numbers."""
 
     def __init__(self, column: int, weight: float, places: Array) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heat_plugins.kernels.base import Covariance, Prior, normal_prior
+from heat_plugins.kernels.base import Kernel, Prior, normal_prior
 from heat_plugins.kernels.composite import split
 from heat_plugins.kernels.distance import LEVEL_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.space import Array
@@ -20,7 +20,7 @@ __all__ = ["Units"]
 class Units:
     """Units one after the other in a vector of hyperparameters, after their common level."""
 
-    def __init__(self, units: Sequence[Covariance]) -> None:
+    def __init__(self, units: Sequence[Kernel]) -> None:
         """Lay out the level, then the hyperparameters of each unit."""
         self.units = tuple(units)
         self.bounds = np.concatenate([[LEVEL_BOUNDS], *[unit.bounds for unit in units]])

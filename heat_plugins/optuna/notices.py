@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import optuna
 from optuna.trial import FrozenTrial
 
-from heat_plugins.gp.fit import CLEAR_EVIDENCE, PREFERRED, Chosen
+from heat_plugins.gp.fit import CLEAR_EVIDENCE, PREFERRED, KernelFit
 
 __all__ = ["Notices"]
 
@@ -92,7 +92,7 @@ class Notices:
                 "has not been asked for yet; such points are taken to be feasible."
             )
 
-    def combination(self, chosen: Chosen | None) -> None:
+    def combination(self, chosen: KernelFit | None) -> None:
         """Tell which structure the evidence chose, whenever that changes."""
         if chosen is None or not chosen.evidence or chosen.name == self._combination:
             return

@@ -24,12 +24,18 @@ from optuna.trial import FrozenTrial, TrialState
 from heat_plugins.history import NO_REGION
 from heat_plugins.space.categorical import Categorical
 
-__all__ = ["CLAIM_KEY", "claim", "claimed_params", "claimed_region", "doubtful_params"]
+__all__ = [
+    "RESERVATION_KEY",
+    "reservation",
+    "reserved_params",
+    "reserved_region",
+    "doubtful_params",
+]
 
-CLAIM_KEY = "heat_plugins:asked"
+RESERVATION_KEY = "heat_plugins:asked"
 
 
-def claim(
+def reservation(
     region: int, search_space: Mapping[str, BaseDistribution], params: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the attribute of a trial."""
@@ -43,7 +49,7 @@ def claim(
     return {"region": region, "point": point}
 
 
-def claimed_region(trial: FrozenTrial) -> int:
+def reserved_region(trial: FrozenTrial) -> int:
     """Return the trust region that asked for a trial."""
     region = _attribute(trial).get("region")
     if isinstance(region, int) and not isinstance(region, bool):
@@ -52,7 +58,7 @@ def claimed_region(trial: FrozenTrial) -> int:
     return NO_REGION
 
 
-def claimed_params(
+def reserved_params(
     trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
 ) -> dict[str, Any]:
     """Return the values that a trial was given, as far as the search space has them."""
@@ -93,5 +99,5 @@ def _is_ours(trial: FrozenTrial) -> bool:
 
 
 def _attribute(trial: FrozenTrial) -> Mapping[str, Any]:
-    found = trial.system_attrs.get(CLAIM_KEY)
+    found = trial.system_attrs.get(RESERVATION_KEY)
     return found if isinstance(found, Mapping) else {}

@@ -25,7 +25,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.history import NO_REGION, History
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
@@ -39,7 +39,7 @@ from heat_plugins.optuna.distributions import (
 from heat_plugins.optuna.explanation import Explanation, explain
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
 from heat_plugins.optuna.notices import Notices
-from heat_plugins.optuna.reservation_record import CLAIM_KEY, claim, doubtful_params
+from heat_plugins.optuna.reservation_record import RESERVATION_KEY, doubtful_params, reservation
 from heat_plugins.optuna.reservations import reserve
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
@@ -401,14 +401,14 @@ class HeatSampler(BaseSampler):
             # A point that was partly given says nothing about the region it did not choose.
             has_region = settings.trust_region is not None and not reader.fixed_columns(trial)
             region = suggestion.asked_from if has_region else NO_REGION
-            claim_point = partial(self._claim, study, trial, reader, region)
+            reserve_point = partial(self._write_reservation, study, trial, reader, region)
             # In memory there is one process, whose threads come here one by one.
             if not suggestion.is_new or not is_shared:
                 break
-            point = reserve(suggestion.candidates, trial, reader, others, claim_point)
+            point = reserve(suggestion.candidates, trial, reader, others, reserve_point)
             if point is not None:
                 return replace(suggestion, point=point)
-        claim_point(suggestion.point)
+        reserve_point(suggestion.point)
         return suggestion
 
     def _suggest(
@@ -434,7 +434,7 @@ class HeatSampler(BaseSampler):
         )
         raise self._mistake
 
-    def _claim(
+    def _write_reservation(
         self,
         study: Study,
         trial: FrozenTrial,
@@ -445,7 +445,7 @@ class HeatSampler(BaseSampler):
         """Tell other workers where this trial will be, before its objective asks for it."""
         params = reader.space.decode(point)
         self._asked[trial._trial_id] = params
-        _note(study, trial, CLAIM_KEY, claim(region, reader.search_space, params))
+        _note(study, trial, RESERVATION_KEY, reservation(region, reader.search_space, params))
 
     def _speak(
         self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion
@@ -521,7 +521,7 @@ class HeatSampler(BaseSampler):
         if named != self._own:
             self._own = named
             found = {n: self._as_given(n, d) for n, d in named.items() if d is not None}
-            Builder(space_of({n: d for n, d in found.items() if d is not None}), model)
+            KernelBuilder(space_of({n: d for n, d in found.items() if d is not None}), model)
 
     def _rng(self, trial: FrozenTrial, purpose: str = "") -> np.random.Generator:
         """Derive randomness from the seed and the trial, so that no state has to be kept."""

@@ -19,7 +19,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.history import History
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
@@ -27,7 +27,7 @@ from heat_plugins.optuna.distributions import (
     params_of,
     space_of,
 )
-from heat_plugins.optuna.reservation_record import claimed_params, claimed_region
+from heat_plugins.optuna.reservation_record import reserved_params, reserved_region
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.domain import Domain
@@ -108,7 +108,7 @@ class StudyReader:
         self.search_space = dict(search_space)
         self.space: Space = space_of(search_space)
         self._rules = rules or ReadingRules()
-        self._symmetry = Builder(self.space, model or Model()).symmetry()
+        self._symmetry = KernelBuilder(self.space, model or Model()).symmetry()
         # Points that are the same to the objective count once.
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
@@ -199,11 +199,11 @@ class StudyReader:
         return History(
             points=self._stacked([row.point for row in rows]),
             values=values[:, 0] if n_objectives == 1 else values,
-            asked_from=np.array([claimed_region(row.trial) for row in rows], dtype=np.int64),
+            asked_from=np.array([reserved_region(row.trial) for row in rows], dtype=np.int64),
             pending=self._stacked([]),
-            others=self._stacked([row.point for row in self._failed]),
+            failed=self._stacked([row.point for row in self._failed]),
             constraints=constraints_of([row.constraints for row in rows]),
-            others_after=np.array(
+            failed_after=np.array(
                 [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
                 dtype=np.int64,
             ),
@@ -228,7 +228,7 @@ class StudyReader:
     def _point_of(self, trial: FrozenTrial, asked: Asked) -> Array | None:
         """Return where a trial lies, NaN in what it does not have; None if in everything."""
         if not trial.state.is_finished():
-            given = fixed_params(trial) | claimed_params(trial, self.search_space)
+            given = fixed_params(trial) | reserved_params(trial, self.search_space)
             given |= dict(asked.get(trial._trial_id, {}))
             return self._encode(given | params_of(self.search_space, trial))
         if trial._trial_id not in self._points:

@@ -1,8 +1,8 @@
 """Covariances of the core as differentiable functions of points and hyperparameters.
 
 Notation as in ``blocks.py``; theta (p,) are the hyperparameters of a kernel of the core. Values
-and derivatives are those of NumPy: ``Covariance.given`` forwards, ``Cross.slopes`` and
-``Covariance.matrix_and_pullback`` backwards. They can be differentiated once.
+and derivatives are those of NumPy: ``Kernel.given`` forwards, ``CrossCovariance.slopes`` and
+``Kernel.matrix_and_pullback`` backwards. They can be differentiated once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array
 from heat_plugins.torch.blocks import Block, blocks, distinct
@@ -65,7 +65,7 @@ class Covariances(torch.autograd.Function):
         ctx.kernel, ctx.points, ctx.theta = kernel, (first, second), to_numpy(theta)
         result = np.empty((len(x1), x1.shape[1], x2.shape[1]))
         for block in blocks(first, second, len(x1)):
-            cross = kernel.covariance.given(ctx.theta, block.others)
+            cross = kernel.numpy_kernel.given(ctx.theta, block.others)
             table = cross(block.rows)
             if is_same:
                 # To the last digit, as in the core: a root of a rounded zero is not zero.
@@ -97,7 +97,7 @@ class Covariances(torch.autograd.Function):
                 turned = some.transpose(0, 2, 1)
                 by_second[block.elements] = _pull(kernel, theta, block.turned(), turned)
             if needs_theta:
-                by_theta += _pull_to_theta(kernel.covariance, theta, block, some)
+                by_theta += _pull_to_theta(kernel.numpy_kernel, theta, block, some)
         return *(
             torch.from_numpy(by).to(gradients[0]) for by in (by_first, by_second, by_theta)
         ), None
@@ -113,7 +113,7 @@ def _pull(kernel: NumpyKernel, theta: Array, block: Block, gradient: Array) -> A
     sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=size * m * v)
     weights = sums.astype(np.float64, copy=False).reshape(size * m, v)
     at = np.broadcast_to(block.at, (size, m)).ravel()
-    cross = kernel.covariance.given(theta, block.others)
+    cross = kernel.numpy_kernel.given(theta, block.others)
     result = np.zeros((size * m, block.rows.shape[1]))
     ends = np.cumsum(np.bincount(at, minlength=len(block.rows)))[:-1]
     for point, mine in zip(block.rows, np.split(np.argsort(at, kind="stable"), ends), strict=True):
@@ -121,7 +121,7 @@ def _pull(kernel: NumpyKernel, theta: Array, block: Block, gradient: Array) -> A
     return result.reshape(size, m, -1)
 
 
-def _pull_to_theta(covariance: Covariance, theta: Array, block: Block, gradient: Array) -> Array:
+def _pull_to_theta(numpy_kernel: Kernel, theta: Array, block: Block, gradient: Array) -> Array:
     """Return the derivative (p,) from that in (b, m, l).
 
     The pullback of the core is that of the matrix of one set of points, so both sides become
@@ -133,7 +133,7 @@ def _pull_to_theta(covariance: Covariance, theta: Array, block: Block, gradient:
     places = np.broadcast_to(left[:, :, None] * n + right[:, None, :], gradient.shape)
     sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=n**2)
     by_matrix = sums.astype(np.float64, copy=False).reshape(n, n)
-    _, pullback = covariance.matrix_and_pullback(theta, covariance.prepare(points))
+    _, pullback = numpy_kernel.matrix_and_pullback(theta, numpy_kernel.prepare(points))
     # Half above and half below the diagonal: pullbacks take symmetric arguments.
     return pullback(0.5 * (by_matrix + by_matrix.T))
 
@@ -148,7 +148,7 @@ class Variances(torch.autograd.Function):
         ctx.kernel, ctx.points, ctx.theta = kernel, kernel.points(x1), to_numpy(theta)
         variances = np.zeros(0)
         if len(x1):
-            cross = kernel.covariance.given(ctx.theta, ctx.points[:1])
+            cross = kernel.numpy_kernel.given(ctx.theta, ctx.points[:1])
             variances = cross.diagonal(ctx.points)
         return _to_tensor(variances, x1, theta)
 
@@ -158,10 +158,10 @@ class Variances(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """Return the derivatives, one half for either of the equal arguments."""
         kernel, points, theta = ctx.kernel, ctx.points, ctx.theta
-        covariance: Covariance = kernel.covariance
+        numpy_kernel: Kernel = kernel.numpy_kernel
         gradient = to_numpy(gradients[0])
         by_points, by_theta = np.zeros(points.shape), np.zeros(len(theta))
-        cross = covariance.given(theta, points[:1]) if len(points) else None
+        cross = numpy_kernel.given(theta, points[:1]) if len(points) else None
         if cross is not None and not cross.has_unit_diagonal:
             if any(ctx.needs_input_grad[:2]):
                 slopes = np.array([kernel.own_slopes(cross, point) for point in points])
@@ -169,8 +169,8 @@ class Variances(torch.autograd.Function):
             if ctx.needs_input_grad[2]:
                 for start in range(0, len(points), POINTS_AT_ONCE):
                     some = slice(start, start + POINTS_AT_ONCE)
-                    prepared = covariance.prepare(points[some])
-                    _, pullback = covariance.matrix_and_pullback(theta, prepared)
+                    prepared = numpy_kernel.prepare(points[some])
+                    _, pullback = numpy_kernel.matrix_and_pullback(theta, prepared)
                     by_theta += pullback(np.diag(gradient[some]))
         half, whole = (torch.from_numpy(by).to(gradients[0]) for by in (by_points, by_theta))
         return half, half, whole, None
@@ -180,9 +180,9 @@ class MinusLogPrior(torch.autograd.Function):
     """Minus the log density (n,) of hyperparameters (n, p) under the prior of the core."""
 
     @staticmethod
-    def forward(ctx: Any, theta: Tensor, covariance: Covariance) -> Tensor:
+    def forward(ctx: Any, theta: Tensor, numpy_kernel: Kernel) -> Tensor:
         """Find the densities, and their derivatives with them."""
-        found = [covariance.prior(row) for row in to_numpy(theta)]
+        found = [numpy_kernel.prior(row) for row in to_numpy(theta)]
         ctx.slopes = torch.from_numpy(np.array([slope for _, slope in found])).to(theta)
         return theta.new_tensor([value for value, _ in found])
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import Parameter
 
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.space import Array, Ordinal, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.torch.kernel import NumpyKernel
@@ -23,7 +23,7 @@ class FittedKernel(NumpyKernel):
     which tells in which direction a function goes, but is of no use to an optimiser.
 
     Args:
-        covariance: The kernel.
+        numpy_kernel: The kernel, in NumPy.
         space: The parameters, one for each column.
         conditions: When parameters exist, if not always.
         theta: (p,) hyperparameters; where a fit would start if None.
@@ -35,23 +35,23 @@ class FittedKernel(NumpyKernel):
 
     def __init__(
         self,
-        covariance: Covariance,
+        numpy_kernel: Kernel,
         space: Space,
         conditions: Conditions | None = None,
         theta: Array | None = None,
         slopes_of_codes: bool = False,
     ) -> None:
-        super().__init__(covariance, space, conditions)
+        super().__init__(numpy_kernel, space, conditions)
         if slopes_of_codes:
             is_ordered = [isinstance(parameter, Ordinal) for parameter in space.parameters]
             self._ordered = np.flatnonzero(np.array(is_ordered) & (space.n_levels > 1))
         self.register_parameter("theta", Parameter(torch.zeros(0), requires_grad=False))
-        self.use(covariance, theta)
+        self.use(numpy_kernel, theta)
 
-    def use(self, covariance: Covariance, theta: Array | None = None) -> None:
+    def use(self, numpy_kernel: Kernel, theta: Array | None = None) -> None:
         """Exchange the kernel and its hyperparameters (p,)."""
-        theta = covariance.start(1.0) if theta is None else theta
-        self.covariance = covariance
+        theta = numpy_kernel.start(1.0) if theta is None else theta
+        self.numpy_kernel = numpy_kernel
         self.theta = Parameter(torch.tensor(theta, device=self.theta.device), requires_grad=False)
 
     def _load_from_state_dict(

@@ -50,8 +50,8 @@ from heat_plugins.gp.exact_gp import (
 from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.replicates import has_conflicts
-from heat_plugins.kernels.base import Covariance
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.base import Kernel
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
@@ -135,7 +135,7 @@ class HeatGP(SingleTaskGP):
         names = [*CANDIDATES]
         chosen = names.index(PREFERRED) if builder.model.is_auto else 0
         kernel = FittedKernel(
-            _covariance(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
+            _numpy_kernel(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
         )
         super().__init__(
             # Where NaN is allowed it means nothing, and BoTorch refuses it.
@@ -158,8 +158,8 @@ class HeatGP(SingleTaskGP):
         self._subset_batch_dict: dict[str, int] = {}  # there is one output to choose from
         # As floating-point numbers: load_state_dict(assign=True) takes the first for a model.
         self.register_buffer("selection", torch.zeros(2, dtype=torch.float64))
-        start = Hyperparameters(kernel.covariance.start(1.0), LOG_NOISE_PRIOR[0])
-        self._take(chosen, n, kernel.covariance, start)
+        start = Hyperparameters(kernel.numpy_kernel.start(1.0), LOG_NOISE_PRIOR[0])
+        self._take(chosen, n, kernel.numpy_kernel, start)
 
     @property
     def kernel(self) -> FittedKernel:
@@ -198,7 +198,7 @@ class HeatGP(SingleTaskGP):
         chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
         self.has_more_noise = chosen.learns_rest
         candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
-        self._take(candidate, len(points), chosen.covariance, chosen.hyperparameters)
+        self._take(candidate, len(points), chosen.kernel, chosen.hyperparameters)
         return self
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:
@@ -255,16 +255,16 @@ class HeatGP(SingleTaskGP):
         self,
         chosen: int,
         n_observations: int,
-        covariance: Covariance,
+        numpy_kernel: Kernel,
         hyperparameters: Hyperparameters,
     ) -> None:
         """Make these the hyperparameters, with the signal variance that suits them."""
         points, values, noise = self._observations()
         variance, rest = self._variance_and_rest(
-            covariance, hyperparameters, points, values, noise
+            numpy_kernel, hyperparameters, points, values, noise
         )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
-        self.kernel.use(covariance, hyperparameters.theta)
+        self.kernel.use(numpy_kernel, hyperparameters.theta)
         # As a tensor: GPyTorch takes plain numbers for single precision.
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2
@@ -278,7 +278,7 @@ class HeatGP(SingleTaskGP):
 
     def _variance_and_rest(
         self,
-        covariance: Covariance,
+        numpy_kernel: Kernel,
         hyperparameters: Hyperparameters,
         points: Array,
         values: Array,
@@ -286,7 +286,7 @@ class HeatGP(SingleTaskGP):
     ) -> tuple[float, float]:
         """Return the signal variance, and the variance that is added to known noise."""
         if noise is None:
-            return Surrogate(covariance, hyperparameters, points, values).variance, 0.0
+            return Surrogate(numpy_kernel, hyperparameters, points, values).variance, 0.0
         exact = Hyperparameters(hyperparameters.theta, -np.inf)
         # To the core known noise is a share of the signal variance, which in turn depends on
         # it: smaller shares make it larger, up to that of the least share, so this converges.
@@ -298,7 +298,7 @@ class HeatGP(SingleTaskGP):
             else:
                 rest = max(0.0, variance * LEAST_NOISE_SHARE - DETERMINISTIC_NOISE)
             shares = (noise + rest) / variance
-            variance = Surrogate(covariance, exact, points, values, known_noise=shares).variance
+            variance = Surrogate(numpy_kernel, exact, points, values, known_noise=shares).variance
             if abs(variance - before) < VARIANCE_TOLERANCE * variance:
                 break
         return variance, float(rest)
@@ -310,7 +310,7 @@ class HeatGP(SingleTaskGP):
         selection = state_dict.get(f"{prefix}selection")
         if selection is not None:
             chosen, n_observations = (int(number) for number in selection)
-            self.kernel.use(_covariance(self._builder, chosen, n_observations))
+            self.kernel.use(_numpy_kernel(self._builder, chosen, n_observations))
             self.kernel.to(self.train_targets)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         self._clear_cache()
@@ -333,14 +333,14 @@ class _KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
         return known + DiagLinearOperator(self.rest.expand(known.shape[:-1]))
 
 
-def _covariance(builder: Builder, candidate: int, n_observations: int) -> Covariance:
+def _numpy_kernel(builder: KernelBuilder, candidate: int, n_observations: int) -> Kernel:
     """Return the kernel that the user asked for, or one that the evidence may choose."""
     combination: Combination | None = builder.model.combination
     if builder.model.is_auto:
         combination = [*CANDIDATES.values()][candidate]
-    covariance = builder.kernel(combination, n_observations)
-    covariance.blur = 0.0  # a BoTorch model does not know which values are bad
-    return covariance
+    numpy_kernel = builder.kernel(combination, n_observations)
+    numpy_kernel.blur = 0.0  # a BoTorch model does not know which values are bad
+    return numpy_kernel
 
 
 def _fit_heat_gp(mll: Any, _: type, __: type, **kwargs: Any) -> Any:

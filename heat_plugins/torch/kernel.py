@@ -23,8 +23,8 @@ from gpytorch.constraints import Interval
 from torch import Tensor
 from torch.nn import Parameter
 
-from heat_plugins.kernels.base import Covariance, Cross
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.base import CrossCovariance, Kernel
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Categorical, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Mixing, Model, Scale, Structures
@@ -45,7 +45,7 @@ __all__ = ["CombinatorialKernel", "NumpyKernel"]
 class NumpyKernel(ColumnsKernel):
     r"""A kernel of the core as a GPyTorch kernel; its subclasses say what theta is.
 
-    k(x, x') of :class:`~heat_plugins.kernels.base.Covariance`, without a signal variance
+    k(x, x') of :class:`~heat_plugins.kernels.base.Kernel`, without a signal variance
     (that is ``ScaleKernel``). Codes are rounded and clipped to those that exist, and parameters
     that do not exist at a point count as missing, whatever number stands there.
 
@@ -53,7 +53,7 @@ class NumpyKernel(ColumnsKernel):
     looked at once: b x q candidates and n observations cost one (b q, n) matrix.
 
     Args:
-        covariance: The kernel.
+        numpy_kernel: The kernel, in NumPy.
         space: The parameters, one for each column that the kernel sees.
         conditions: When parameters exist, if not always.
         batch_shape: Batch shape of theta.
@@ -68,14 +68,14 @@ class NumpyKernel(ColumnsKernel):
 
     def __init__(
         self,
-        covariance: Covariance,
+        numpy_kernel: Kernel,
         space: Space,
         conditions: Conditions | None = None,
         batch_shape: torch.Size | None = None,
         active_dims: Sequence[int] | None = None,
     ) -> None:
         super().__init__(batch_shape=batch_shape, active_dims=active_dims)
-        self.covariance = covariance
+        self.numpy_kernel = numpy_kernel
         self.space = space
         self.conditions = conditions
         self._numeric = np.flatnonzero(~space.is_discrete)
@@ -148,7 +148,7 @@ class NumpyKernel(ColumnsKernel):
             own = applied(Covariances, x1[:, None], x2[:, None], theta, self)
         return own.reshape(size, m) if diag else own.reshape(size, 1, 1)
 
-    def slopes(self, cross: Cross, point: Array, weights: Array) -> Array:
+    def slopes(self, cross: CrossCovariance, point: Array, weights: Array) -> Array:
         """Return derivatives (k, d) of weighted sums of the covariances of a point (d,).
 
         Args:
@@ -170,7 +170,7 @@ class NumpyKernel(ColumnsKernel):
             result[:, ordered] = weights @ (rises / (above - below)[:, None]).T
         return result
 
-    def own_slopes(self, cross: Cross, point: Array) -> Array:
+    def own_slopes(self, cross: CrossCovariance, point: Array) -> Array:
         """Return the derivative (d,) of the variance of a point (d,)."""
         columns = self._numeric[~np.isnan(point[self._numeric])]
         result = np.zeros(len(point))
@@ -185,7 +185,7 @@ class CombinatorialKernel(NumpyKernel):
     The kernel is the one that the sampler models with, in NumPy; this class gives it gradients
     and batches. All hyperparameters are one parameter, ``raw_theta``, with their bounds as a
     constraint and, unless told otherwise, the prior of the sampler: mostly logarithms of weights,
-    one for each parameter, around a common level. What they are is in ``covariance``.
+    one for each parameter, around a common level. What they are is in ``numpy_kernel``.
 
     k(x, x) = 1, or one on average for additive kernels of numbers; wrap the kernel in a
     ``ScaleKernel`` for a signal variance.
@@ -209,7 +209,7 @@ class CombinatorialKernel(NumpyKernel):
     Args:
         space: The parameters, or the number of choices of each column.
         kernel: As in ``HeatSampler``: a name, or a function of sqrt(h) in NumPy; also any
-            ``Covariance`` of the core, to which the arguments up to ``mixing`` do not apply. For
+            ``Kernel`` of the core, to which the arguments up to ``mixing`` do not apply. For
             pickling a function must have a name.
         ard: Like all up to ``mixing`` as in ``HeatSampler``, see
             :class:`~heat_plugins.spec.model.Model`: whether every parameter has a rate of its own.
@@ -224,7 +224,7 @@ class CombinatorialKernel(NumpyKernel):
         active_dims: Columns of the input that hold the parameters, None for all.
 
     Attributes:
-        covariance: The kernel of the core.
+        numpy_kernel: The kernel, in NumPy.
         raw_theta: (*batch_shape, p) unconstrained parameter.
     """
 
@@ -234,7 +234,7 @@ class CombinatorialKernel(NumpyKernel):
     def __init__(
         self,
         space: Space | Sequence[int],
-        kernel: str | KernelFunction | Covariance = "heat",
+        kernel: str | KernelFunction | Kernel = "heat",
         *,
         ard: bool | None = None,
         structure: Structures = (),
@@ -248,9 +248,9 @@ class CombinatorialKernel(NumpyKernel):
         active_dims: Sequence[int] | None = None,
     ) -> None:
         space = space if isinstance(space, Space) else _space_of(space)
-        if not isinstance(kernel, Covariance):
+        if not isinstance(kernel, Kernel):
             model = Model(kernel, ard, structure, graphs or {}, order or {}, quantitative, mixing)
-            kernel = _covariance_of(space, model, conditions)
+            kernel = _numpy_kernel_of(space, model, conditions)
         if active_dims is not None and len(active_dims) != len(space):
             raise ValueError(
                 f"active_dims must name {len(space)} columns, one for each parameter, got "
@@ -295,11 +295,11 @@ def _space_of(n_choices: Any) -> Space:
     return Space(tuple(Categorical(f"x{i}", tuple(range(g))) for i, g in sizes))
 
 
-def _covariance_of(space: Space, model: Model, conditions: Conditions | None) -> Covariance:
+def _numpy_kernel_of(space: Space, model: Model, conditions: Conditions | None) -> Kernel:
     """Return the kernel that a model says, all of which must be about the space."""
     if model.is_auto:
         raise ValueError("structure must not be 'auto': without data nothing can be chosen")
     unknown = [name for name in model.named if name not in space.column]
     if unknown:
         raise ValueError(f"parameters must be among {list(space.names)}, got {unknown}")
-    return Builder(space, model, conditions).kernel(model.combination)
+    return KernelBuilder(space, model, conditions).kernel(model.combination)

@@ -10,7 +10,7 @@ from gpytorch.priors import Prior
 from torch import Tensor
 from torch.distributions import Distribution
 
-from heat_plugins.kernels.base import STARTING_TOTALS, Covariance
+from heat_plugins.kernels.base import STARTING_TOTALS, Kernel
 from heat_plugins.space import Array
 from heat_plugins.torch.autograd import MinusLogPrior, applied
 
@@ -27,29 +27,29 @@ class CorePrior(Prior):
     drawn around the points that a fit of the core starts from.
 
     Args:
-        covariance: The kernel.
+        numpy_kernel: The kernel, in NumPy.
     """
 
     arg_constraints: dict[str, Any] = {}
 
-    def __init__(self, covariance: Covariance) -> None:
+    def __init__(self, numpy_kernel: Kernel) -> None:
         torch.nn.Module.__init__(self)
-        shape = torch.Size([covariance.n_hyperparameters])
+        shape = torch.Size([numpy_kernel.n_hyperparameters])
         Distribution.__init__(self, torch.Size(), shape, validate_args=False)
-        self.covariance = covariance
+        self.numpy_kernel = numpy_kernel
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the log density (...) of hyperparameters (..., p), up to a constant."""
         rows = value.reshape(-1, value.shape[-1])
-        return -applied(MinusLogPrior, rows, self.covariance).reshape(value.shape[:-1])
+        return -applied(MinusLogPrior, rows, self.numpy_kernel).reshape(value.shape[:-1])
 
     def sample(self, sample_shape: torch.Size | None = None) -> Tensor:
         """Draw hyperparameters (*sample_shape, p)."""
         shape = torch.Size() if sample_shape is None else sample_shape
-        starts = np.array([self.covariance.start(total) for total in STARTING_TOTALS])
+        starts = np.array([self.numpy_kernel.start(total) for total in STARTING_TOTALS])
         drawn = torch.from_numpy(starts)[torch.randint(len(starts), shape)]
         drawn = drawn + SAMPLE_SPREAD * torch.randn(drawn.shape, dtype=drawn.dtype)
-        return torch.from_numpy(inside(drawn.numpy(), self.covariance.bounds))
+        return torch.from_numpy(inside(drawn.numpy(), self.numpy_kernel.bounds))
 
 
 def inside(theta: Array, bounds: Array) -> Array:

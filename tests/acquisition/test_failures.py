@@ -7,7 +7,7 @@ from heat_plugins.acquisition.failures import log_success
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_data import ModelBudget
 from heat_plugins.history import History
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import Problem, Settings, suggest
@@ -26,19 +26,19 @@ def history_of(points, has_failed):
         np.full(len(values), -1),
         points[:0],
         points[has_failed],
-        others_after=after,
+        failed_after=after,
     )
 
 
 def probability(history, points):
-    function = log_success(Builder(SPACE, Model()), history, ModelBudget(), FitCache())
+    function = log_success(KernelBuilder(SPACE, Model()), history, ModelBudget(), FitCache())
     return np.exp(function(points))
 
 
 def test_without_failures_there_is_no_model():
     points = SPACE.sample(10, np.random.default_rng(0))
     history = history_of(points, np.zeros(10, dtype=bool))
-    assert log_success(Builder(SPACE, Model()), history, ModelBudget(), FitCache()) is None
+    assert log_success(KernelBuilder(SPACE, Model()), history, ModelBudget(), FitCache()) is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -74,7 +74,7 @@ def test_all_points_come_in_the_order_in_which_they_ended():
 def test_an_unknown_order_puts_failures_last():
     rng = np.random.default_rng(0)
     points = SPACE.sample(5, rng)
-    history = History.of(SPACE, points[:3], np.zeros(3), others=points[3:])
+    history = History.of(SPACE, points[:3], np.zeros(3), failed=points[3:])
     found, without_value = history.in_order_of_ending()
     np.testing.assert_array_equal(found, points)
     np.testing.assert_array_equal(without_value, [False, False, False, True, True])

@@ -14,7 +14,7 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     fit,
 )
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.distance import SMALLEST_TOTAL, DistanceKernel
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
@@ -66,7 +66,7 @@ def correlations(space, hyperparameters, left, right):
 def inverse_of_data(space, hyperparameters, points, values, pending=None):
     """The inverse of K, that is of the kernel and the noise of each observation."""
     badness = values - values.min()
-    noise = np.exp(hyperparameters.log_noise) + (Covariance.blur * badness) ** 2
+    noise = np.exp(hyperparameters.log_noise) + (Kernel.blur * badness) ** 2
     if pending is not None:
         points = np.concatenate([points, pending])
         noise = np.append(noise, np.full(len(pending), np.exp(hyperparameters.log_noise)))
@@ -126,7 +126,7 @@ def test_signal_variance_is_where_its_density_is_highest(space):
 
 @SPACES
 def test_without_noise_the_model_goes_through_the_data(space, monkeypatch):
-    monkeypatch.setattr(Covariance, "blur", 0.0)
+    monkeypatch.setattr(Kernel, "blur", 0.0)
     rng = np.random.default_rng(5)
     points = np.unique(space.sample(12, rng), axis=0)
     values = rng.standard_normal(len(points))

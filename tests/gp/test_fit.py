@@ -8,11 +8,11 @@ import pytest
 
 from heat_plugins.gp import fit as fit_module
 from heat_plugins.gp.exact_gp import Hyperparameters, fit
-from heat_plugins.gp.fit import CANDIDATES, Chosen, FitCache, fitted
+from heat_plugins.gp.fit import CANDIDATES, FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
@@ -50,7 +50,7 @@ def product(points, rng):
 def learnt(model, points, values, cache=None, space=SPACE, **options):
     max_points = options.pop("max_points", 300)
     data = OutcomeData(points, values, **{"deterministic": True, **options})
-    return fitted(Builder(space, model), data, max_points, cache or FitCache())
+    return fitted(KernelBuilder(space, model), data, max_points, cache or FitCache())
 
 
 # ---------------------------------------------------------------------------- "auto"
@@ -97,12 +97,12 @@ def test_evidence_is_the_log_density_of_each_candidate():
     values = additive(points, rng)
     chosen = learnt(AUTO, points, values)
     for name, combination in CANDIDATES.items():
-        kernel = Builder(SPACE, AUTO).kernel(combination)
+        kernel = KernelBuilder(SPACE, AUTO).kernel(combination)
         kernel.blur = 0.0  # evidence is found with all values fitted evenly
         alone = fit(kernel, points, standardise(values), deterministic=True)
         assert chosen.evidence[name] == pytest.approx(-alone.negative_log_density, rel=1e-9)
     kind = DistanceKernel if chosen.name == "product" else OrdersKernel
-    assert isinstance(chosen.covariance, kind)
+    assert isinstance(chosen.kernel, kind)
 
 
 @pytest.mark.parametrize(
@@ -118,22 +118,27 @@ def test_evidence_is_the_log_density_of_each_candidate():
     ],
 )
 def test_the_sum_is_left_for_clear_evidence_only(evidence, wanted):
-    kernel = Builder(SPACE, Model()).kernel()
+    kernel = KernelBuilder(SPACE, Model()).kernel()
     theta = Hyperparameters(kernel.start(1.0), -4.0)
     by_name = dict(zip(CANDIDATES, evidence, strict=True))
-    candidates = [Chosen(kernel, theta, name, by_name) for name in CANDIDATES]
+    candidates = [KernelFit(kernel, theta, name, by_name) for name in CANDIDATES]
     assert fit_module._choose(candidates).name == wanted
 
 
 def test_fits_that_went_wrong_have_no_evidence():
     points = SPACE.sample(9, np.random.default_rng(0))
     wrong = dataclasses.replace(
-        fit(Builder(SPACE, AUTO).kernel(), points, standardise(points.sum(1)), deterministic=True),
+        fit(
+            KernelBuilder(SPACE, AUTO).kernel(),
+            points,
+            standardise(points.sum(1)),
+            deterministic=True,
+        ),
         negative_log_density=np.nan,
     )
     with mock.patch.object(fit_module, "fit", return_value=wrong):
         data = OutcomeData(points, points.sum(axis=1), deterministic=True)
-        chosen = fit_module._candidates(Builder(SPACE, AUTO), data, 300, learns_rest=False)
+        chosen = fit_module._candidates(KernelBuilder(SPACE, AUTO), data, 300, learns_rest=False)
     assert set(chosen[0].evidence.values()) == {-np.inf}
     assert fit_module._choose(chosen).name in CANDIDATES
 
@@ -151,18 +156,18 @@ def test_decompositions_have_the_components_of_the_number_of_observations():
     structure = RandomDecomposition(seed=2)
     model = Model(structure=structure)
     points = SPACE.sample(40, np.random.default_rng(4))
-    values, cache, builder = points.sum(axis=1), FitCache(), Builder(SPACE, model)
+    values, cache, builder = points.sum(axis=1), FitCache(), KernelBuilder(SPACE, model)
     components = []
     for n in (3, 16, 17, 19, 33, 36, 39):
         chosen = fitted(
             builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache
         )
-        expected = Builder(SPACE, model).kernel(structure, n).components
-        assert chosen.covariance.components == expected
+        expected = KernelBuilder(SPACE, model).kernel(structure, n).components
+        assert chosen.kernel.components == expected
         limited = fitted(
             builder, OutcomeData(points[:n], values[:n], deterministic=True), 8, FitCache()
         )
-        assert limited.covariance.components == expected
+        assert limited.kernel.components == expected
         components.append(expected)
     assert len(set(components)) > 5
 
@@ -261,11 +266,11 @@ def test_cache_changes_no_result(model):
     rng = np.random.default_rng(3)
     points = MIXED.sample(40, rng)
     values = points[:, 0] + np.sin(3.0 * points[:, 4])
-    cache, builder = FitCache(), Builder(MIXED, model)
+    cache, builder = FitCache(), KernelBuilder(MIXED, model)
     for n in (1, 2, 7, 8, 9, 15, 16, 17, 18, 33, 36):
         data = OutcomeData(points[:n], values[:n])
         with_cache = fitted(builder, data, 300, cache)
-        without = fitted(Builder(MIXED, model), data, 300, FitCache())
+        without = fitted(KernelBuilder(MIXED, model), data, 300, FitCache())
         assert (with_cache.name, with_cache.evidence) == (without.name, without.evidence)
         np.testing.assert_array_equal(
             with_cache.hyperparameters.to_vector(), without.hyperparameters.to_vector()
@@ -274,7 +279,7 @@ def test_cache_changes_no_result(model):
 
 def test_cache_saves_full_searches():
     points = SPACE.sample(40, np.random.default_rng(4))
-    values, cache, builder = points.sum(axis=1), FitCache(), Builder(SPACE, Model())
+    values, cache, builder = points.sum(axis=1), FitCache(), KernelBuilder(SPACE, Model())
     starts = []
 
     def counted(*args, start=None, **kwargs):

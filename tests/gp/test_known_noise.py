@@ -15,7 +15,7 @@ from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.outcomes import fit_outcome
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
@@ -36,7 +36,7 @@ def some_data(n=20, seed=0):
 
 def outcome_of(points, values, noise, **options):
     data = OutcomeData(points, values, noise, **{"deterministic": False, **options})
-    return fit_outcome(Builder(SPACE, Model()), data, ModelBudget(100, 100), FitCache())
+    return fit_outcome(KernelBuilder(SPACE, Model()), data, ModelBudget(100, 100), FitCache())
 
 
 # ----------------------------------------------------------------------- the posterior
@@ -131,7 +131,7 @@ def test_nothing_is_learnt_about_noise_that_is_known():
 
 def test_a_cache_notices_other_noise():
     points, values = some_data(16)
-    builder, cache = Builder(SPACE, Model()), FitCache()
+    builder, cache = KernelBuilder(SPACE, Model()), FitCache()
     for noise in (None, np.full(16, 0.5), np.linspace(0.0, 1.0, 16), None):
         data = OutcomeData(points, values, noise, deterministic=False)
         found = fitted(builder, data, 100, cache)

@@ -8,7 +8,7 @@ from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.gp.replicates import noise_is_underreported
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import History, Problem, Settings, suggest
@@ -101,7 +101,7 @@ def noisy_data(noise=0.3):
 @pytest.mark.parametrize("structure", [None, "auto"])
 def test_the_rest_of_the_noise_is_learnt(structure):
     points, values = noisy_data()
-    builder = Builder(MIXED, Model(structure=structure))
+    builder = KernelBuilder(MIXED, Model(structure=structure))
     for reported, is_enough in ((0.3, True), (0.003, False), (0.0, False)):
         for n in (30, 29):  # with and without a second stage
             noise = np.full(n, reported**2)
@@ -118,7 +118,7 @@ def test_a_suggestion_from_measurements_worse_than_reported(reported):
     points, values = noisy_data()
     noise = np.full(30, reported**2)
     data = OutcomeData(points, values, noise, deterministic=False)
-    outcome = fit_outcome(Builder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
+    outcome = fit_outcome(KernelBuilder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
     assert not outcome.is_deterministic
     assert np.exp(outcome.chosen.hyperparameters.log_noise) > 0.005
     history = History.of(MIXED, points, values, noise=noise[:, None])
@@ -131,7 +131,7 @@ def test_close_points_without_repeats_make_exact_values_noisy():
     points = MIXED.sample(30, rng)
     points[15:] = points[0]
     points[15:, 1:] += 1e-4 * rng.standard_normal((15, 2))
-    builder = Builder(MIXED, Model())
+    builder = KernelBuilder(MIXED, Model())
 
     def outcome_of(values):
         data = OutcomeData(points, values, np.zeros(30), deterministic=False)

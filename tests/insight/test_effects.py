@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
-from heat_plugins.gp.fit import Chosen, FitCache, fitted
+from heat_plugins.gp.fit import FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, value_of_one
 from heat_plugins.insight.effects import LONGEST_ORDER, order_shares, single_effects
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
@@ -41,9 +41,9 @@ def effects_of(model, n=90):
     """Effects in the units of the objective, from a model of random points."""
     points = SPACE.sample(n, np.random.default_rng(0))
     values = np.array([objective(SPACE.decode(point)) for point in points])
-    builder = Builder(SPACE, model)
+    builder = KernelBuilder(SPACE, model)
     chosen = fitted(builder, OutcomeData(points, values, deterministic=True), 300, FitCache())
-    surrogate = Surrogate(chosen.covariance, chosen.hyperparameters, points, standardise(values))
+    surrogate = Surrogate(chosen.kernel, chosen.hyperparameters, points, standardise(values))
     unit = value_of_one(values)
     return {
         name: {value: unit * effect for value, effect in rows}
@@ -77,7 +77,7 @@ def test_every_choice_is_reported_and_effects_of_a_parameter_have_no_mean():
     """The others being anything includes the parameter itself: its effects average to zero."""
     space = Space((Categorical("many", range(20)), Integer("few", 0, 3)))
     points = space.sample(40, np.random.default_rng(1))
-    kernel = Builder(space, Model()).kernel()
+    kernel = KernelBuilder(space, Model()).kernel()
     hyperparameters = Hyperparameters(kernel.start(1.0), np.log(1e-2))
     effects = single_effects(
         space, Surrogate(kernel, hyperparameters, points, standardise(points[:, 0]))
@@ -92,10 +92,10 @@ CHOICES = Space(tuple(Categorical(f"x{i}", range(2 + i % 3)) for i in range(6)))
 
 
 def chosen_of(space, model, theta=None):
-    builder = Builder(space, model)
+    builder = KernelBuilder(space, model)
     kernel = builder.kernel(model.combination)
     theta = kernel.start(2.0) if theta is None else theta
-    return builder, Chosen(kernel, Hyperparameters(theta, -5.0), "any")
+    return builder, KernelFit(kernel, Hyperparameters(theta, -5.0), "any")
 
 
 def test_shares_of_a_product_are_those_of_all_orders():
@@ -145,14 +145,14 @@ def test_shares_add_up_to_one(space, model):
 def test_shares_of_graphs_and_numbers_are_those_of_all_orders(weight):
     """The same weights in both kernels; what a graph does not say counts, too."""
     builder, chosen = chosen_of(SPACE, Model())
-    product = chosen.covariance
+    product = chosen.kernel
     theta = product.start(weight * product.n_weights)
     assert product.names.count("size") == 2
-    shares = order_shares(builder, Chosen(product, Hyperparameters(theta, -5.0), "any"))
+    shares = order_shares(builder, KernelFit(product, Hyperparameters(theta, -5.0), "any"))
     orders = Model(structure=InteractionOrders(len(SPACE)))
     builder, chosen = chosen_of(SPACE, orders)
-    theta = chosen.covariance.start(weight * len(SPACE))
-    same = order_shares(builder, Chosen(chosen.covariance, Hyperparameters(theta, -5.0), "any"))
+    theta = chosen.kernel.start(weight * len(SPACE))
+    same = order_shares(builder, KernelFit(chosen.kernel, Hyperparameters(theta, -5.0), "any"))
     assert list(shares) == list(same) == [1, 2, 3, 4, 5]
     for order in shares:
         assert shares[order] == pytest.approx(same[order], rel=1e-8)
@@ -161,7 +161,7 @@ def test_shares_of_graphs_and_numbers_are_those_of_all_orders(weight):
 def test_own_variance_is_that_of_the_factor_without_its_mean():
     """From the kernel of all values of a parameter, the others being anything."""
     builder, chosen = chosen_of(SPACE, Model())
-    kernel, theta = chosen.covariance, chosen.hyperparameters.theta
+    kernel, theta = chosen.kernel, chosen.hyperparameters.theta
     some = SPACE.sample(1, np.random.default_rng(0))
     for name in ("colour", "size", "idle"):
         column = SPACE.column[name]
@@ -185,14 +185,11 @@ def test_shares_know_what_a_parameter_does_beyond_its_graph():
     space = Space((Ordinal("o", range(5)), Categorical("a", range(3)), Categorical("b", range(3))))
     builder, chosen = chosen_of(space, Model())
     moved = chosen.hyperparameters.theta.copy()
-    moved[chosen.covariance.names.index("o")] += 4.0
-    more = Chosen(chosen.covariance, Hyperparameters(moved, -5.0), "any")
+    moved[chosen.kernel.names.index("o")] += 4.0
+    more = KernelFit(chosen.kernel, Hyperparameters(moved, -5.0), "any")
     assert order_shares(builder, more)[2] != pytest.approx(order_shares(builder, chosen)[2])
     before, after = (
-        [
-            builder.own_variance(column, c.covariance, c.hyperparameters.theta)
-            for column in range(3)
-        ]
+        [builder.own_variance(column, c.kernel, c.hyperparameters.theta) for column in range(3)]
         for c in (chosen, more)
     )
     assert after[0] > before[0] + 0.05 and after[1:] == pytest.approx(before[1:], rel=1e-12)

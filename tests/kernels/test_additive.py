@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.kernels import order_terms
-from heat_plugins.kernels.build import N_NODES, Builder
+from heat_plugins.kernels.build import N_NODES, KernelBuilder
 from heat_plugins.kernels.order_terms import elementary_symmetric, loses_digits, one_by_one
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.spec.model import Model
@@ -30,7 +30,7 @@ MIXED = Space(
 
 def kernel_of(space, max_order, orthogonal=True, remainder=False, **model):
     structure = InteractionOrders(max_order, orthogonal, remainder)
-    return Builder(space, Model(structure=structure, **model)).kernel(structure)
+    return KernelBuilder(space, Model(structure=structure, **model)).kernel(structure)
 
 
 def all_points(space):
@@ -185,7 +185,7 @@ def test_plain_orders_are_means_over_sets(max_order):
 # ------------------------------------------------------------------- orthogonal orders
 def test_all_orders_of_strength_one_are_the_product():
     kernel = kernel_of(CHOICES, len(CHOICES))
-    heat = Builder(CHOICES, Model()).kernel()
+    heat = KernelBuilder(CHOICES, Model()).kernel()
     log_weights = np.array([-1.0, 0.3, -2.0, 0.9])
     points = CHOICES.sample(30, np.random.default_rng(2))
     matrix = kernel.matrix(np.append(log_weights, np.zeros(5)), kernel.prepare(points))
@@ -291,7 +291,7 @@ def test_strong_orders_have_large_shares():
 def test_additive_is_the_first_orthogonal_order(remainder):
     points = MIXED.sample(12, np.random.default_rng(4))
     structure = Additive(remainder)
-    additive = Builder(MIXED, Model(structure=structure)).kernel(structure)
+    additive = KernelBuilder(MIXED, Model(structure=structure)).kernel(structure)
     first = kernel_of(MIXED, 1, remainder=remainder)
     theta = first.start(2.0)
     np.testing.assert_array_equal(theta, additive.start(2.0))
@@ -377,7 +377,7 @@ def test_where_there_is_no_higher_order_there_is_no_remainder():
 def test_kernels_with_a_remainder_do_not_blur_bad_values():
     """What does not add up far from the optimum has its place in the remainder."""
     assert kernel_of(CHOICES, 2, remainder=True).blur == 0.0
-    assert kernel_of(CHOICES, 2).blur == Builder(CHOICES, Model()).kernel().blur > 0.0
+    assert kernel_of(CHOICES, 2).blur == KernelBuilder(CHOICES, Model()).kernel().blur > 0.0
 
 
 def test_extreme_weights_of_a_remainder_stay_finite():
@@ -401,5 +401,5 @@ def test_group_counts_as_one_unit():
     space = Space((*(Categorical(n, range(3)) for n in names), Categorical("y", range(4))))
     structure = [PermutationInvariant(names), InteractionOrders(5)]
     model = Model(structure=structure)
-    kernel = Builder(space, model).kernel(model.combination)
+    kernel = KernelBuilder(space, model).kernel(model.combination)
     assert kernel.max_order == 2 == comb(2, 1)

@@ -10,7 +10,7 @@ from heat_plugins.kernels.base import STARTING_TOTALS
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.spectral import SpectralKernel
 from heat_plugins.kernels.baselines.string import StringKernel
-from heat_plugins.kernels.build import LARGEST_GROUP, Builder
+from heat_plugins.kernels.build import LARGEST_GROUP, KernelBuilder
 from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.group_average import MOST_PARAMETERS, GivenPermutations, MatchKernel
@@ -40,7 +40,7 @@ NAMES = ["x0", "x1", "x2", "x3"]
 
 def build(space=SPACE, **model):
     model = Model(**model)
-    return Builder(space, model).kernel(model.combination)
+    return KernelBuilder(space, model).kernel(model.combination)
 
 
 # ---------------------------------------------------------------------------- errors
@@ -136,7 +136,7 @@ def test_very_large_group_shapes_the_kernel_alone():
     rotation, swap = [*range(1, 9), 0], [1, 0, *range(2, 9)]
     structure = PermutationInvariant(names, "sum", permutations=[rotation, swap])
     assert math.factorial(9) > LARGEST_GROUP
-    builder = Builder(space, Model(structure=structure))
+    builder = KernelBuilder(space, Model(structure=structure))
     assert builder.symmetry() is None
     kernel = builder.kernel()
     points = space.sample(6, np.random.default_rng(0))
@@ -177,7 +177,10 @@ def test_names_that_are_not_in_the_space_are_ignored():
         structure=[PermutationInvariant(["gone", "x0"]), Anchors(({"away": 1},))],
     )
     assert other.names == plain.names
-    assert Builder(space, Model(structure=PermutationInvariant(["gone", "x0"]))).symmetry() is None
+    assert (
+        KernelBuilder(space, Model(structure=PermutationInvariant(["gone", "x0"]))).symmetry()
+        is None
+    )
     points = space.sample(9, np.random.default_rng(0))
     theta = plain.start(2.0)
     np.testing.assert_array_equal(
@@ -272,8 +275,10 @@ def test_combinations():
     assert isinstance(orders, OrdersKernel) and orders.max_order == 3 and orders.orthogonal
     assert isinstance(build(structure=RandomDecomposition()), DecompositionKernel)
     # whatever the model says, a combination that is asked for is what one gets
-    assert isinstance(Builder(SPACE, Model(structure="auto")).kernel(Additive()), OrdersKernel)
-    assert isinstance(Builder(SPACE, Model(structure="auto")).kernel(None), DistanceKernel)
+    assert isinstance(
+        KernelBuilder(SPACE, Model(structure="auto")).kernel(Additive()), OrdersKernel
+    )
+    assert isinstance(KernelBuilder(SPACE, Model(structure="auto")).kernel(None), DistanceKernel)
 
 
 def test_isotropic_kernels_have_one_hyperparameter():
@@ -317,7 +322,7 @@ def test_builders_make_the_same_kernel_every_time():
     points = SPACE.sample(8, np.random.default_rng(2))
     matrices = []
     for _ in range(2):
-        kernel = Builder(SPACE, model).kernel()
+        kernel = KernelBuilder(SPACE, model).kernel()
         matrices.append(kernel.matrix(kernel.start(2.0), kernel.prepare(points)))
     np.testing.assert_array_equal(*matrices)
     hed = [build(kernel="hed") for _ in range(2)]

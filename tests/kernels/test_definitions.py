@@ -8,7 +8,7 @@ from scipy import optimize
 
 from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
 from heat_plugins.kernels.baselines.string import DECAYS, LONGEST
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.builtin import N_ANCHORS
 from heat_plugins.kernels.formulas import rate
 from heat_plugins.kernels.graph_distance import GraphDistance
@@ -37,7 +37,7 @@ SPACE = space_of(SIZES)
 
 
 def kernel_of(model, space=SPACE):
-    return Builder(space, model).kernel(model.combination)
+    return KernelBuilder(space, model).kernel(model.combination)
 
 
 def rates_of(betas, sizes):

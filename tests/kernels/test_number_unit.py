@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from heat_plugins.kernels.additive import OrdersKernel
-from heat_plugins.kernels.base import STARTING_TOTALS, Cross
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import NUMERIC_WEIGHT
 from heat_plugins.kernels.number_unit import NumberUnit
@@ -64,11 +64,11 @@ def test_slopes_are_those_of_the_distance_kernel(theta):
         np.testing.assert_allclose(covariances, expected, rtol=0.0, atol=1e-13)
         np.testing.assert_allclose(slopes[:, [1]], by_place, rtol=0.0, atol=1e-11)
         np.testing.assert_array_equal(slopes[:, 0], 0.0)  # in a number it does not look at
-        plain = Cross.slopes(cross, point, np.array([COLUMN]))[1]
+        plain = CrossCovariance.slopes(cross, point, np.array([COLUMN]))[1]
         np.testing.assert_allclose(slopes[:, [1]], plain, rtol=0.0, atol=1e-8)
         value, own_slopes = cross.own_slopes(point, np.array([2, COLUMN]))
         assert value == 1.0 and own_slopes.tolist() == [0.0, 0.0]
-    assert cross.has_unit_diagonal and type(cross).slopes is not Cross.slopes
+    assert cross.has_unit_diagonal and type(cross).slopes is not CrossCovariance.slopes
 
 
 def test_changes_of_other_columns_change_nothing():
@@ -96,7 +96,7 @@ def test_starts_are_those_of_the_distance_kernel_and_there_is_no_prior():
 
 
 def test_numbers_of_added_kernels_are_found_together():
-    kernel = Builder(SPACE, Model(structure=Additive())).kernel(Additive())
+    kernel = KernelBuilder(SPACE, Model(structure=Additive())).kernel(Additive())
     assert isinstance(kernel, OrdersKernel)
     assert kernel.numbers.columns.tolist() == [1, 2]
     assert kernel.units == ()
@@ -131,7 +131,7 @@ STRUCTURES = {
 @pytest.mark.parametrize("structure", STRUCTURES.values(), ids=STRUCTURES)
 def test_slopes_of_orders_are_the_derivatives(structure, space):
     model = Model(structure=structure)
-    kernel = Builder(space, model).kernel(model.combination)
+    kernel = KernelBuilder(space, model).kernel(model.combination)
     assert isinstance(kernel, OrdersKernel)
     rng = np.random.default_rng(3)
     theta = kernel.start(3.0) + 0.4 * rng.standard_normal(kernel.n_hyperparameters)

@@ -16,7 +16,7 @@ from scipy.linalg import expm
 
 from heat_plugins.kernels import formulas
 from heat_plugins.kernels.baselines.spectral import GraphMatern, Phi, SpectralKernel
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Space
 from heat_plugins.space.graphs import adjacency, laplacian
 from heat_plugins.spec.model import Model
@@ -65,7 +65,7 @@ def phi_kernel(sizes, phi):
 
 def by_core(model, theta, sizes, points=None):
     """Kernel matrix of a kernel of the core, of all vertices unless points are given."""
-    core = Builder(space_of(sizes), model).kernel() if isinstance(model, Model) else model
+    core = KernelBuilder(space_of(sizes), model).kernel() if isinstance(model, Model) else model
     points = vertices(sizes) if points is None else points
     return core.matrix(np.asarray(theta, dtype=float), core.prepare(points))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import Columns, FeatureMap, squared_distances
 from heat_plugins.kernels.wide_columns import WIDE, WideColumns
@@ -38,7 +38,7 @@ def in_order_of(kernel, names, theta):
 
 def both(space):
     """Return the kernel as it is built, and the one with features throughout."""
-    return Builder(space, Model()).kernel(), DistanceKernel.of(space)
+    return KernelBuilder(space, Model()).kernel(), DistanceKernel.of(space)
 
 
 @pytest.mark.parametrize("missing", [None, 0])
@@ -95,7 +95,7 @@ def test_single_changes_are_those_of_whole_points(space):
 def test_nothing_grows_with_the_number_of_choices():
     for n_choices in (100, 20_000):
         space = Space((Categorical("c", range(n_choices)), Float("x", 0, 1)))
-        kernel = Builder(space, Model()).kernel()
+        kernel = KernelBuilder(space, Model()).kernel()
         prepared = kernel.prepare(sample(space, 12))
         assert prepared.features.shape == (12, 1)
         assert prepared.codes.shape == (1, 12)
@@ -104,7 +104,7 @@ def test_nothing_grows_with_the_number_of_choices():
 
 def test_few_choices_keep_their_features():
     space = Space(tuple(Categorical(f"c{i}", range(WIDE)) for i in range(3)))
-    kernel = Builder(space, Model()).kernel()
+    kernel = KernelBuilder(space, Model()).kernel()
     assert kernel.wide is None
     assert kernel.prepare(sample(space, 4)).features.shape == (4, 3 * WIDE)
 
@@ -113,7 +113,7 @@ def test_optional_columns_of_many_choices_have_no_features_either():
     points = sample(SPACE, 30)
     points[points[:, 1] == 0, 0] = np.nan
     conditions = learn_conditions(SPACE, points)
-    kernel = Builder(SPACE, Model(), conditions).kernel()
+    kernel = KernelBuilder(SPACE, Model(), conditions).kernel()
     assert kernel.wide is not None
     assert {*kernel.wide.names} == {"many", "more"}
 
@@ -121,7 +121,7 @@ def test_optional_columns_of_many_choices_have_no_features_either():
 @pytest.mark.parametrize("kernel", ["heat", "casmopolitan", "matern"])
 def test_one_rate_for_all_includes_wide_columns(kernel):
     """Isotropic kernels scale with a level alone; the numbers of choices are known to it."""
-    built = Builder(ONLY_WIDE, Model(kernel=kernel, ard=False)).kernel()
+    built = KernelBuilder(ONLY_WIDE, Model(kernel=kernel, ard=False)).kernel()
     points = sample(ONLY_WIDE, 20)
     matrix = built.matrix(built.start(2.0), built.prepare(points))
     n_differing = (points[:, None] != points[None]).sum(axis=2)
@@ -136,13 +136,13 @@ PUBLISHED = [[2] * 125, [5] * 25, [11] * 20, [20] * 25, [4] * 67, [2] * 60]
 @pytest.mark.parametrize("sizes", PUBLISHED, ids=str)
 def test_published_problems_are_fitted_to_as_many_points_as_ever(sizes):
     space = Space(tuple(Categorical(f"c{i}", range(k)) for i, k in enumerate(sizes)))
-    assert Builder(space, Model()).fit_points(300) == 300
+    assert KernelBuilder(space, Model()).fit_points(300) == 300
 
 
 @pytest.mark.parametrize("sizes", [[2] * 2000, [50] * 200, [30] * 400], ids=["2", "50", "30"])
 def test_wide_spaces_are_fitted_to_fewer_points(sizes):
     space = Space(tuple(Categorical(f"c{i}", range(k)) for i, k in enumerate(sizes)))
-    builder = Builder(space, Model())
+    builder = KernelBuilder(space, Model())
     n = builder.fit_points(300)
     assert 50 < n < 300
     prepared = builder.kernel().prepare(space.sample(n, np.random.default_rng(0)))

@@ -6,7 +6,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.reservation_record import CLAIM_KEY
+from heat_plugins.optuna.reservation_record import RESERVATION_KEY
 
 SEEDS = pytest.mark.parametrize("seed", range(3))
 
@@ -203,5 +203,5 @@ def test_added_trials_with_another_form_of_a_parameter_do_no_harm(
     n_refused = sum(t.state == TrialState.FAIL for t in study.trials[-13:])
     assert n_refused <= (not comes_last)
     # The parameter is still one that the model chooses.
-    assert all("x" in t.system_attrs[CLAIM_KEY]["point"] for t in study.trials[-4:])
+    assert all("x" in t.system_attrs[RESERVATION_KEY]["point"] for t in study.trials[-4:])
     assert [t.params["x"] for t in study.trials[-4:]].count("b") >= 2

@@ -45,7 +45,7 @@ def read(
         return [reader.space.decode(point)["k"] for point in points]
 
     values = dict(zip(ks(history.points), history.values.tolist(), strict=True))
-    return values, set(ks(history.others))
+    return values, set(ks(history.failed))
 
 
 THREE = [complete(1, 1.0), complete(2, 2.0), complete(3, 3.0)]

@@ -29,7 +29,7 @@ from sqlalchemy.event import listen
 
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
-from heat_plugins.optuna.reservation_record import CLAIM_KEY
+from heat_plugins.optuna.reservation_record import RESERVATION_KEY
 
 CHOICES = ("a", "b", "c")
 
@@ -191,7 +191,7 @@ def _slowest_suggestion(job: Job, pipe: Connection) -> dict[str, Any]:
 
 
 def _count_claim(claims: list[int], trial_id: int, key: str, _: Any) -> None:
-    if key == CLAIM_KEY:
+    if key == RESERVATION_KEY:
         claims.append(trial_id)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.permutations import closure
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.genetic import unseen_point
@@ -173,10 +173,10 @@ def test_builder_lists_the_group():
     sizes = (3, 3, 3, 3)
     names = [f"x{i}" for i in range(4)]
     structure = PermutationInvariant(names, "sum", permutations=[[1, 2, 3, 0]])
-    symmetry = Builder(space_of(sizes), Model(structure=structure)).symmetry()
+    symmetry = KernelBuilder(space_of(sizes), Model(structure=structure)).symmetry()
     assert symmetry is not None
     assert symmetry.n_orbits(space_of(sizes)) == (81 + 9 + 6) / 4
-    assert Builder(space_of(sizes), Model()).symmetry() is None
+    assert KernelBuilder(space_of(sizes), Model()).symmetry() is None
 
 
 # --------------------------------------------------------------------- sets of points

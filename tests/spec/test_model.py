@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Space
 from heat_plugins.spec import registry
 from heat_plugins.spec.model import Model, register_kernel
@@ -167,7 +167,7 @@ def test_a_registered_name_is_the_function():
     points = np.array([[i, j] for i in range(3) for j in range(2)], dtype=float)
     matrices = []
     for kernel in ("laplace", laplace):
-        built = Builder(space, Model(kernel)).kernel()
+        built = KernelBuilder(space, Model(kernel)).kernel()
         matrices.append(built.matrix(built.start(2.0), built.prepare(points)))
     np.testing.assert_array_equal(*matrices)
     assert not Model("laplace").is_product and Model("laplace").has_ard
@@ -199,7 +199,7 @@ def test_unpickled_where_it_is_not_registered():
     registry._REGISTERED.clear()
     model = pickle.loads(pickled)
     with pytest.raises(ValueError, match=r"register_kernel\(name, function\), got 'laplace'"):
-        Builder(Space((Categorical("c", "abc"),)), model).kernel()
+        KernelBuilder(Space((Categorical("c", "abc"),)), model).kernel()
 
 
 @pytest.mark.usefixtures("registered")
@@ -264,7 +264,7 @@ def test_networkx_graphs_are_stored_with_their_nodes():
     points = np.array([[i, j] for i in range(3) for j in range(3)], dtype=float)
     matrices = []
     for some in (model, again):
-        kernel = Builder(space, some).kernel()
+        kernel = KernelBuilder(space, some).kernel()
         matrices.append(kernel.matrix(kernel.start(2.0), kernel.prepare(points)))
     np.testing.assert_array_equal(*matrices)
     of_c, of_d = matrices[0][::3, ::3], matrices[0][:3, :3]

@@ -7,7 +7,7 @@ import optuna
 import pytest
 
 from heat_plugins import HeatSampler, register_kernel
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.function import FunctionKernel
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec import registry
@@ -47,7 +47,7 @@ def test_a_toy_kernel_works_in_the_sampler(toy):
 
 def test_a_toy_kernel_is_learnt(toy):
     space = Space((*(Categorical(f"x{i}", range(3)) for i in range(4)), Float("u", 0, 1)))
-    kernel = Builder(space, Model(toy)).kernel()
+    kernel = KernelBuilder(space, Model(toy)).kernel()
     points = space.sample(8, np.random.default_rng(0))
     theta, prepared = kernel.start(1.0) + 0.2, kernel.prepare(points)
     matrix, pullback = kernel.matrix_and_pullback(theta, prepared)

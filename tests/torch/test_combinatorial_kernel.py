@@ -56,7 +56,7 @@ def kernel_of(space_name, name, seed=0, **kwargs):
     moves = 0.3 * rng.standard_normal(kernel.theta.shape)
     if name == "ssk":
         moves[:] = 0.1  # another would be a step to other decays
-    kernel.theta = inside(kernel.theta.detach().numpy() + moves, kernel.covariance.bounds)
+    kernel.theta = inside(kernel.theta.detach().numpy() + moves, kernel.numpy_kernel.bounds)
     return kernel
 
 
@@ -99,7 +99,7 @@ def test_kernel_is_that_of_the_core_and_one_function_of_two_points(space_name, n
     pairs = kernel(first[:7], second, diag=True).detach()
     np.testing.assert_allclose(pairs, np.diagonal(both[:7, 9:]), **EXACT)
     np.testing.assert_allclose(kernel(first, diag=True).detach(), np.diagonal(both)[:9], **EXACT)
-    core, theta = kernel.covariance, kernel.theta.detach().numpy()
+    core, theta = kernel.numpy_kernel, kernel.theta.detach().numpy()
     points = torch.cat([first, second]).numpy()
     np.testing.assert_allclose(both, core.matrix(theta, core.prepare(points)), **EXACT)
 
@@ -167,7 +167,7 @@ def test_gradients_in_both_at_once_and_in_batches():
 @CASES
 def test_batches_of_hyperparameters_and_points(space_name, name):
     kernel = kernel_of(space_name, name, batch_shape=torch.Size([2]))
-    assert kernel.theta.shape == (2, kernel.covariance.n_hyperparameters)
+    assert kernel.theta.shape == (2, kernel.numpy_kernel.n_hyperparameters)
     singles = [kernel_of(space_name, name) for _ in range(2)]
     for i, single in enumerate(singles):
         single.raw_theta.data = kernel.raw_theta.data[i].clone()
@@ -199,7 +199,7 @@ def test_state_survives_copies(name):
 
 def test_hyperparameters_start_where_a_fit_does_and_stay_within_bounds():
     kernel = CombinatorialKernel([3, 4, 5]).double()
-    start = kernel.covariance.start(1.0)
+    start = kernel.numpy_kernel.start(1.0)
     np.testing.assert_allclose(kernel.theta.detach(), start, rtol=1e-5)
     kernel.theta = start
     np.testing.assert_allclose(kernel.theta.detach(), start, rtol=1e-12)
@@ -214,21 +214,21 @@ def test_prior_is_that_of_the_core():
     (name, _, prior, closure, _), *others = kernel.named_priors()
     assert name == "theta_prior" and not others
     theta = closure(kernel)
-    expected = [-kernel.covariance.prior(row)[0] for row in theta.detach().numpy()]
+    expected = [-kernel.numpy_kernel.prior(row)[0] for row in theta.detach().numpy()]
     np.testing.assert_allclose(prior.log_prob(theta).detach(), expected, rtol=1e-12)
     assert_gradient(lambda its: prior.log_prob(its).sum(), theta)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         kernel.sample_from_prior("theta_prior")
         drawn = prior.sample(torch.Size([50]))
-    low, high = kernel.covariance.bounds.T
+    low, high = kernel.numpy_kernel.bounds.T
     assert drawn.shape == (50, len(low))
     assert np.all((drawn.numpy() > low) & (drawn.numpy() < high))
     assert len(np.unique(drawn.numpy()[:, 0])) == 50 > len(STARTING_TOTALS)
     assert not [*CombinatorialKernel([3, 3], prior=False).named_priors()]
 
 
-def test_a_covariance_of_the_core_is_a_kernel_too():
+def test_a_numpy_kernel_of_the_core_is_a_kernel_too():
     space = Space(tuple(Categorical(f"c{i}", range(3)) for i in range(4)))
     core = SpectralKernel(space, np.arange(4), GraphMatern(4))
     x = samples(space, 8)

@@ -25,7 +25,7 @@ from heat_plugins.botorch import HeatGP
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import Conditions, Cut, Leaf, Split
 from heat_plugins.spec.model import Model
@@ -132,11 +132,11 @@ def samples(space, *shape, seed=7):
 def test_kernel_is_one_positive_function(space_name, name):
     """Symmetric, positive semi-definite, and blocks are blocks of one matrix."""
     space, model = SPACES[space_name], MODELS[name]
-    builder = Builder(space, model, conditions_of(space_name))
-    covariance = builder.kernel(model.combination, 20)
+    builder = KernelBuilder(space, model, conditions_of(space_name))
+    numpy_kernel = builder.kernel(model.combination, 20)
     rng = np.random.default_rng(0)
-    theta = covariance.start(2.0) + 0.2 * rng.standard_normal(covariance.n_hyperparameters)
-    kernel = FittedKernel(covariance, space, conditions_of(space_name), theta).double()
+    theta = numpy_kernel.start(2.0) + 0.2 * rng.standard_normal(numpy_kernel.n_hyperparameters)
+    kernel = FittedKernel(numpy_kernel, space, conditions_of(space_name), theta).double()
     first, second = samples(space, 13), samples(space, 8, seed=8)
     both = kernel(torch.cat([first, second])).to_dense()
     np.testing.assert_allclose(both, both.T, rtol=0.0, atol=1e-14)
@@ -267,7 +267,7 @@ def test_predictions_are_those_of_the_core(space_name, name):
     points, others = gp.kernel.points(x), samples(space, 40)
     scale = y.std()
     values = ((y - y.mean()) / scale)[:, 0].numpy()
-    surrogate = Surrogate(gp.kernel.covariance, gp.hyperparameters, points, values)
+    surrogate = Surrogate(gp.kernel.numpy_kernel, gp.hyperparameters, points, values)
     mean, variance = surrogate.posterior(gp.kernel.points(others))
     for posterior in (gp.posterior(others), gp.posterior(others[:, None])):
         found = ((posterior.mean.flatten() - y.mean()) / scale).numpy()
@@ -282,7 +282,7 @@ def test_predictions_are_those_of_the_core(space_name, name):
 @pytest.mark.parametrize("name", ["default", "additive"])
 def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
-    builder = Builder(MIXED, MODELS[name])
+    builder = KernelBuilder(MIXED, MODELS[name])
     observed = OutcomeData(x.numpy(), y[:, 0].numpy(), deterministic=False)
     chosen = fitted(builder, observed, len(x), FitCache())
     expected = chosen.hyperparameters
@@ -342,7 +342,7 @@ def test_known_noise_is_taken_as_it_is():
     values = ((y - y.mean()) / scale)[:, 0].numpy()
     share = (y_var / scale**2)[:, 0].numpy() / float(gp.covar_module.outputscale)
     surrogate = Surrogate(
-        gp.kernel.covariance, gp.hyperparameters, x.numpy(), values, known_noise=share
+        gp.kernel.numpy_kernel, gp.hyperparameters, x.numpy(), values, known_noise=share
     )
     assert surrogate.variance == pytest.approx(float(gp.covar_module.outputscale), rel=1e-3)
     mean, _ = surrogate.posterior(others.numpy())

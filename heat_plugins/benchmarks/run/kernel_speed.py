@@ -16,7 +16,7 @@ from heat_plugins.benchmarks.problems.problem import Codes, Problem
 from heat_plugins.benchmarks.problems.published import pest_control
 from heat_plugins.benchmarks.run.studies import continue_study, distributions_of, new_study
 from heat_plugins.gp.exact_gp import NegativeLogDensity
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.distance import DistanceKernel, GraphColumn
 from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.kernels.graph_distance import GraphDistance
@@ -173,7 +173,7 @@ def closed_form_against_eigenvectors() -> Iterator[dict[str, float | str]]:
         }
 
 
-def _by_eigenvectors(n_choices: tuple[int, ...]) -> Covariance:
+def _by_eigenvectors(n_choices: tuple[int, ...]) -> Kernel:
     graphs = [
         GraphColumn(i, GraphDistance(adjacency("complete", g)), f"x{i}")
         for i, g in enumerate(n_choices)
@@ -181,13 +181,13 @@ def _by_eigenvectors(n_choices: tuple[int, ...]) -> Covariance:
     return DistanceKernel(FeatureMap([]), graphs)
 
 
-def _milliseconds(make: Callable[[], Covariance], points: Array, values: Array) -> float:
+def _milliseconds(make: Callable[[], Kernel], points: Array, values: Array) -> float:
     """Return the median time of one evaluation, kernel included, as COMBO redoes it."""
     times = []
     for _ in range(20):
         start = time.process_time()
-        covariance = make()
-        density = NegativeLogDensity(covariance, points, values)
-        density(np.append(covariance.start(4.0), -4.0))
+        kernel = make()
+        density = NegativeLogDensity(kernel, points, values)
+        density(np.append(kernel.start(4.0), -4.0))
         times.append(time.process_time() - start)
     return 1000.0 * float(np.median(times))

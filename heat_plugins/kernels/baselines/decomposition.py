@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
 from heat_plugins.kernels.choice_unit import ChoiceUnit
 from heat_plugins.kernels.units import Units
 from heat_plugins.space import Array
@@ -39,7 +39,7 @@ Indices = NDArray[np.int64]
 LARGEST_TABLE = 64  # combinations of choices up to which a table is the faster way
 
 
-class DecompositionKernel(Covariance):
+class DecompositionKernel(Kernel):
     """Mean over components of products of units.
 
     Args:
@@ -50,7 +50,7 @@ class DecompositionKernel(Covariance):
     # With every observation the components change: many steps would follow one tree.
     warm_steps = 1
 
-    def __init__(self, units: Sequence[Covariance], components: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, units: Sequence[Kernel], components: Sequence[tuple[int, ...]]) -> None:
         """Lay out the hyperparameters: the level, then those of the units."""
         self._units = Units(units)
         self.components = tuple(components)
@@ -122,9 +122,9 @@ class DecompositionKernel(Covariance):
         total = _add_products(prepared.indicators @ rows, kernels, self._large)
         return total / len(self.components)
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _DecompositionCross(self, theta, points)
+        return _DecompositionCrossCovariance(self, theta, points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class _TableComponents:
                 gradients[index] += np.vdot(by_table, slope)
 
 
-class _DecompositionCross(Cross):
+class _DecompositionCrossCovariance(CrossCovariance):
     """Means of products of covariances."""
 
     def __init__(self, kernel: DecompositionKernel, theta: Array, points: Array) -> None:

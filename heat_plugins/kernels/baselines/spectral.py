@@ -27,7 +27,7 @@ from math import comb, log
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import Covariance, Cross, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.features import Columns, squared_distances
 from heat_plugins.space import Array, Space
 
@@ -147,7 +147,7 @@ def _sums(values: Sequence[Array]) -> Array:
     return np.asarray(np.sum(grids, axis=0), dtype=np.float64)
 
 
-class SpectralKernel(Covariance):
+class SpectralKernel(Kernel):
     """The Phi-kernel of the Hamming graph of some unordered choices, k(x, x) = 1."""
 
     def __init__(self, space: Space, columns: Indices, phi: Phi) -> None:
@@ -247,12 +247,12 @@ class SpectralKernel(Covariance):
 
         return table[prepared], pullback
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _SpectralCross(self, self._table(theta)[0], self.features(points))
+        return _SpectralCrossCovariance(self, self._table(theta)[0], self.features(points))
 
 
-class _SpectralCross(Cross):
+class _SpectralCrossCovariance(CrossCovariance):
     """Look-ups in the table."""
 
     def __init__(self, kernel: SpectralKernel, table: Array, features: list[Array]) -> None:

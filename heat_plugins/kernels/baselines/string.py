@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import STARTING_TOTALS, Covariance, Cross, Prior, Pullback
+from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance, Kernel, Prior, Pullback
 from heat_plugins.space import Array
 
 __all__ = ["StringKernel"]
@@ -45,7 +45,7 @@ PAIRS_AT_ONCE = 2000
 DECAYS = ((0.2, 0.5), (0.5, 0.5), (0.8, 0.5), (0.2, 0.8), (0.5, 0.8), (0.8, 0.8), (0.95, 0.9))
 
 
-class StringKernel(Covariance):
+class StringKernel(Kernel):
     """Common sub-sequences of the discrete columns, read as a string.
 
     Args:
@@ -90,13 +90,13 @@ class StringKernel(Covariance):
         """Return the kernel matrix; its decays are chosen, not climbed."""
         return self.matrix(theta, prepared), lambda by_kernel: np.zeros(1)
 
-    def given(self, theta: Array, points: Array) -> Cross:
+    def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
         decays = DECAYS[round(float(theta[0]))]
         strings = self.prepare(points)
         if self._n_symbols <= LARGEST_ALPHABET:
-            return _WordCross(self._columns, self._n_symbols, decays, strings)
-        return _PairCross(self._columns, decays, strings)
+            return _WordCrossCovariance(self._columns, self._n_symbols, decays, strings)
+        return _PairCrossCovariance(self._columns, decays, strings)
 
 
 def _words(strings: Array, n_symbols: int, gap: float, match: float) -> Array:
@@ -146,7 +146,7 @@ def _similarities(left: Array, right: Array, gap: float, match: float) -> Array:
     return total
 
 
-class _WordCross(Cross):
+class _WordCrossCovariance(CrossCovariance):
     """Products with the words of the observed strings."""
 
     def __init__(
@@ -166,7 +166,7 @@ class _WordCross(Cross):
         return covariances
 
 
-class _PairCross(Cross):
+class _PairCrossCovariance(CrossCovariance):
     """Similarities with the observed strings."""
 
     def __init__(

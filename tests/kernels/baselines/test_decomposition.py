@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from heat_plugins.kernels.base import Covariance
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
-from heat_plugins.kernels.build import Builder
+from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.choice_unit import ChoiceUnit, FixedDistance
 from heat_plugins.kernels.number_unit import NumberUnit
 from heat_plugins.space import Categorical, Float, Ordinal, Space
@@ -24,13 +24,15 @@ SPACE = Space(
 
 def kernel_of(space=SPACE, n_edges=None, seed=0, n_observations=0, **model):
     structure = RandomDecomposition(n_edges, seed)
-    return Builder(space, Model(structure=structure, **model)).kernel(structure, n_observations)
+    return KernelBuilder(space, Model(structure=structure, **model)).kernel(
+        structure, n_observations
+    )
 
 
 def test_components_depend_on_the_seed_and_the_number_of_observations_alone():
     found = [kernel_of(n_observations=n).components for n in range(30)]
     structure = RandomDecomposition()
-    builder = Builder(SPACE, Model(structure=structure))
+    builder = KernelBuilder(SPACE, Model(structure=structure))
     order = np.random.default_rng(0).permutation(30)  # whatever was asked for before
     again = {n: builder.kernel(structure, int(n)).components for n in order}
     assert found == [again[n] for n in range(30)]
@@ -71,7 +73,7 @@ def test_components_cover_every_unit_with_a_forest(n_edges):
 
 def test_one_component_of_all_is_the_product():
     space = Space((Categorical("a", range(3)), Categorical("b", range(5))))
-    kernel, heat = kernel_of(space), Builder(space, Model()).kernel()
+    kernel, heat = kernel_of(space), KernelBuilder(space, Model()).kernel()
     assert kernel.components == ((0, 1),)
     points = space.sample(12, np.random.default_rng(1))
     np.testing.assert_allclose(
@@ -91,7 +93,7 @@ def test_single_parameter_is_its_own_component():
     np.testing.assert_allclose(matrix, [[1, rho, 1], [rho, 1, rho], [1, rho, 1]], atol=1e-15)
 
 
-def units_of(kernel: Covariance, theta, points):
+def units_of(kernel: Kernel, theta, points):
     """Kernel matrices of the units, each by itself, through a space of that unit alone."""
     matrices = []
     parts = kernel._units.split(theta)
@@ -118,7 +120,7 @@ def test_kernel_is_the_mean_of_the_products_of_its_components(n_edges):
         )
     structure = [PermutationInvariant(names), RandomDecomposition()]
     model = Model(structure=structure)
-    grouped = Builder(SPACE, model).kernel(model.combination)
+    grouped = KernelBuilder(SPACE, model).kernel(model.combination)
     assert len({unit for c in grouped.components for unit in c}) == len(SPACE) - 1
 
 

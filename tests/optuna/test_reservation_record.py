@@ -21,7 +21,12 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
 from heat_plugins.history import NO_REGION
-from heat_plugins.optuna.reservation_record import CLAIM_KEY, claim, claimed_params, claimed_region
+from heat_plugins.optuna.reservation_record import (
+    RESERVATION_KEY,
+    reservation,
+    reserved_params,
+    reserved_region,
+)
 from heat_plugins.optuna.study_reader import StudyReader
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant
@@ -47,7 +52,7 @@ def space_with_odd_choices() -> dict[str, BaseDistribution]:
 
 
 def trial_with(attribute: Any) -> FrozenTrial:
-    return create_trial(value=0.0, system_attrs={CLAIM_KEY: attribute})
+    return create_trial(value=0.0, system_attrs={RESERVATION_KEY: attribute})
 
 
 @tuples_are_intended
@@ -56,15 +61,15 @@ def trial_with(attribute: Any) -> FrozenTrial:
 def test_any_point_comes_back_from_json(position: int, region: int) -> None:
     space = space_with_odd_choices()
     params = {"odd": ODD[position], "int": 10**17 + 1, "float": 1 / 3, "step": 0.1 + 0.2}
-    stored = json.loads(json.dumps(claim(region, space, params)))
+    stored = json.loads(json.dumps(reservation(region, space, params)))
     trial = trial_with(stored)
-    found = claimed_params(trial, space)
+    found = reserved_params(trial, space)
     assert found["odd"] is ODD[position]
     assert {name: found[name] for name in ("int", "float", "step")} == {
         name: params[name] for name in ("int", "float", "step")
     }
     assert type(found["int"]) is int and type(found["float"]) is float
-    assert claimed_region(trial) == region
+    assert reserved_region(trial) == region
 
 
 def test_only_what_a_trial_has_is_claimed() -> None:
@@ -72,39 +77,39 @@ def test_only_what_a_trial_has_is_claimed() -> None:
         "a": CategoricalDistribution(("x", "y")),
         "b": IntDistribution(0, 9),
     }
-    assert claim(2, space, {"b": 3}) == {"region": 2, "point": {"b": 3}}
-    assert claim(NO_REGION, space, {}) == {"region": NO_REGION, "point": {}}
+    assert reservation(2, space, {"b": 3}) == {"region": 2, "point": {"b": 3}}
+    assert reservation(NO_REGION, space, {}) == {"region": NO_REGION, "point": {}}
     trial = trial_with({"region": 0, "point": {"a": 1, "b": 3, "gone": 5}})
-    assert claimed_params(trial, space) == {"a": "y", "b": 3}
-    assert claimed_params(trial, {"b": space["b"]}) == {"b": 3}
-    assert claimed_params(trial, {}) == {}
+    assert reserved_params(trial, space) == {"a": "y", "b": 3}
+    assert reserved_params(trial, {"b": space["b"]}) == {"b": 3}
+    assert reserved_params(trial, {}) == {}
 
 
 @pytest.mark.parametrize(
     "region", [None, -2, -1, True, False, 0.0, 1.5, "0", [0], {}, math.nan, math.inf]
 )
 def test_what_is_no_region_is_none(region: Any) -> None:
-    assert claimed_region(trial_with({"region": region})) == NO_REGION
+    assert reserved_region(trial_with({"region": region})) == NO_REGION
 
 
 @pytest.mark.parametrize("attribute", [None, 3, "text", [], [1, 2], {}, {"point": None}, math.nan])
 def test_what_is_no_claim_claims_nothing(attribute: Any) -> None:
     space: dict[str, BaseDistribution] = {"b": IntDistribution(0, 9)}
-    assert claimed_params(trial_with(attribute), space) == {}
-    assert claimed_region(trial_with(attribute)) == NO_REGION
-    assert claimed_params(create_trial(value=0.0), space) == {}
+    assert reserved_params(trial_with(attribute), space) == {}
+    assert reserved_region(trial_with(attribute)) == NO_REGION
+    assert reserved_params(create_trial(value=0.0), space) == {}
 
 
 @pytest.mark.parametrize("value", [None, True, "x", [1], {}, -1, 2, 10**30, 0.0, 1.5, math.nan])
 def test_what_is_no_position_is_no_choice(value: Any) -> None:
     space: dict[str, BaseDistribution] = {"a": CategoricalDistribution(("x", "y"))}
-    assert claimed_params(trial_with({"point": {"a": value}}), space) == {}
+    assert reserved_params(trial_with({"point": {"a": value}}), space) == {}
 
 
 @pytest.mark.parametrize("value", [None, True, "x", [1], {}])
 def test_what_is_no_number_is_no_value(value: Any) -> None:
     space: dict[str, BaseDistribution] = {"b": IntDistribution(0, 9)}
-    assert claimed_params(trial_with({"point": {"b": value}}), space) == {}
+    assert reserved_params(trial_with({"point": {"b": value}}), space) == {}
 
 
 # --------------------------------------------------------- points that others are working on
@@ -172,7 +177,7 @@ def test_a_branch_is_claimed_as_a_whole() -> None:
     study.optimize(objective, n_trials=12)
     trial = study.ask()
     branch = trial.suggest_categorical("branch", ("a", "b"))
-    noted = study.trials[-1].system_attrs[CLAIM_KEY]
+    noted = study.trials[-1].system_attrs[RESERVATION_KEY]
     assert noted["point"].keys() == {"branch", f"of_{branch}"}
 
 
@@ -259,13 +264,16 @@ def test_a_claim_that_comes_between_writing_and_reading_is_seen(
     def write(trial_id: int, key: str, value: Any) -> None:
         inner(trial_id, key, value)
         if trial_id == first._trial_id and not written:
-            inner(second._trial_id, CLAIM_KEY, claim(0, NINE, AT_P))
+            inner(second._trial_id, RESERVATION_KEY, reservation(0, NINE, AT_P))
         written.append((trial_id, value))
 
     study._storage.set_trial_system_attr = write  # type: ignore[method-assign]
     stage.points, stage.alternatives = [P], [Q]
     assert settle(first) == AT_Q
-    assert [value for _, value in written] == [claim(0, NINE, AT_P), claim(0, NINE, AT_Q)]
+    assert [value for _, value in written] == [
+        reservation(0, NINE, AT_P),
+        reservation(0, NINE, AT_Q),
+    ]
 
 
 @FILES
@@ -329,8 +337,8 @@ def test_the_last_claim_is_the_one_that_counts(storage: BaseStorage, stage: Stag
     study, first, second = begun(storage)
     stage.points, stage.alternatives = [P], [Q]
     settle(first), settle(second)
-    noted = [trial.system_attrs[CLAIM_KEY] for trial in study.trials[1:]]
-    assert noted == [claim(0, NINE, AT_P), claim(0, NINE, AT_Q)]
+    noted = [trial.system_attrs[RESERVATION_KEY] for trial in study.trials[1:]]
+    assert noted == [reservation(0, NINE, AT_P), reservation(0, NINE, AT_Q)]
 
 
 def test_threads_of_one_process_do_not_look_twice(stage: Stage) -> None:
