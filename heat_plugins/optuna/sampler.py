@@ -476,19 +476,18 @@ class HeatSampler(BaseSampler):
             )
         trials = study.get_trials(deepcopy=False)
         search_space = UnionSearchSpace(self._rules.observed).calculate(study)
-        reader = StudyReader(
-            {name: dist for name, dist in search_space.items() if not dist.single()},
-            self._settings.model,
-            self._rules,
-        )
+        search_space = {name: dist for name, dist in search_space.items() if not dist.single()}
+        reader = StudyReader(search_space, rules=self._rules)
         history = reader.read(trials, directions, None, {})
         with one_blas_thread():
             return explain(reader.space, history, self._settings, directions[objective], objective)
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
-            self._reader = StudyReader(search_space, self._settings.model, self._rules)
-            self._cache = FitCache()
+            cache = FitCache()
+            builder = cache.builder_for(space_of(search_space), self._settings.model)
+            self._reader = StudyReader(search_space, builder.symmetry(), self._rules)
+            self._cache = cache
             self._allowed = None
             if self._is_feasible is not None:
                 self._allowed = FeasiblePoints(

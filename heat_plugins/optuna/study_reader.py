@@ -19,7 +19,6 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.history import History
-from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
@@ -34,8 +33,8 @@ from heat_plugins.search.domain import Domain
 from heat_plugins.space import Array, Space
 from heat_plugins.space.categorical import ListedValues
 from heat_plugins.space.point_set import PointSet
+from heat_plugins.space.symmetry import Symmetry
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to
-from heat_plugins.spec.model import Model
 
 __all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
 
@@ -102,13 +101,13 @@ class StudyReader:
     def __init__(
         self,
         search_space: Mapping[str, BaseDistribution],
-        model: Model | None = None,
+        symmetry: Symmetry | None = None,
         rules: ReadingRules | None = None,
     ) -> None:
         self.search_space = dict(search_space)
         self.space: Space = space_of(search_space)
         self._rules = rules or ReadingRules()
-        self._symmetry = KernelBuilder(self.space, model or Model()).symmetry()
+        self._symmetry = symmetry
         # Points that are the same to the objective count once.
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)

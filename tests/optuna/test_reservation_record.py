@@ -21,6 +21,8 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 import heat_plugins.optuna.sampler
 from heat_plugins import HeatSampler
 from heat_plugins.history import NO_REGION
+from heat_plugins.kernels.build import KernelBuilder
+from heat_plugins.optuna.distributions import space_of
 from heat_plugins.optuna.reservation_record import (
     RESERVATION_KEY,
     reservation,
@@ -373,7 +375,8 @@ def test_permutations_are_rivals_where_their_order_does_not_matter() -> None:
     taken = [np.array([1.0, 0.0]), np.array([0.0, np.nan])]
     found = {}
     for structure in (None, PermutationInvariant(["x", "y"])):
-        reader = StudyReader(space, Model(structure=structure))
+        builder = KernelBuilder(space_of(space), Model(structure=structure))
+        reader = StudyReader(space, builder.symmetry())
         found[structure is None] = reader.is_among(points, taken).tolist()
     assert found == {
         True: [False, True, False, True, False],
