@@ -139,7 +139,9 @@ def _refused_values(case: OptunaCase, result: Run) -> list[str]:
     n_waiting = sum(trial.state == TrialState.WAITING for trial in others)
     # To Optuna a tuple is another choice than the list that a storage makes of it.
     is_refused_by_optuna = case.storage != "memory" and _has_containers(case)
-    if result.n_refused > len(others) + n_waiting and not is_refused_by_optuna:
+    # Threads that ask at the same time are refused together.
+    n_lessons = case.n_jobs * (len(others) + n_waiting)
+    if result.n_refused > n_lessons and not is_refused_by_optuna:
         return [f"refused: {result.n_refused} trials after {len(others)} contradictory ones"]
     # Threads may learn of parameters while they are asking for them.
     is_regular = case.space.is_static and not case.space.is_conditional and case.n_jobs == 1
@@ -202,9 +204,8 @@ def _lessons(case: OptunaCase) -> int:
     names = {parameter.name for parameter in case.space.parameters}
     n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
     n_lessons += case.behaviour.action == "raise early"
-    n_odd = sum({*trial.params} != names for trial in _foreign_trials(case))
-    at_once = max((step.count for step in case.steps if step.kind == "ask"), default=0)
-    return n_lessons + n_odd * max(2, at_once)
+    n_lessons += 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
+    return n_lessons * max((step.count for step in case.steps if step.kind == "ask"), default=1)
 
 
 def _foreign_trials(case: OptunaCase) -> list[FrozenTrial]:
