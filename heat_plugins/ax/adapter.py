@@ -167,7 +167,8 @@ class HeatStartAdapter(Adapter):
             self._observed,
             aim,
             self._points([*pending, *others]),
-            self._points(failed),
+            self._points([arm.parameters for arm in failed]),
+            [arm.time for arm in failed],
         )
         fixed = self._fixed_columns(fixed_features)
         number = number_of_arms(self._experiment, pending_observations)

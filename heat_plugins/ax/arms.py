@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ax.adapter.base import Adapter
 from ax.core.experiment import Experiment
@@ -11,7 +12,15 @@ from ax.core.observation import ObservationFeatures
 from ax.core.types import TParameterization
 from ax.exceptions.core import AxError
 
-__all__ = ["arms_without_data", "distinct", "number_of_arms"]
+__all__ = ["FailedArm", "arms_without_data", "distinct", "number_of_arms"]
+
+
+class FailedArm(NamedTuple):
+    """An arm of a trial that failed: when, in seconds, and what it was, transformed."""
+
+    time: float
+    parameters: TParameterization
+
 
 Pending = Mapping[str, list[ObservationFeatures]]
 
@@ -37,14 +46,14 @@ def distinct(pending: Pending) -> list[ObservationFeatures]:
 
 def arms_without_data(
     adapter: Adapter, known: Container[tuple[int, str]]
-) -> tuple[list[TParameterization], list[TParameterization]]:
-    """Return the arms of failed trials, and those of all others, transformed.
+) -> tuple[list[FailedArm], list[TParameterization]]:
+    """Return the arms of failed trials in order of ending, and those of all others, transformed.
 
     Args:
         adapter: Has the experiment and the transforms.
         known: Trials and names of the arms that have data.
     """
-    failed: list[TParameterization] = []
+    failed: list[FailedArm] = []
     others: list[TParameterization] = []
     for trial in adapter._experiment.trials.values():
         for arm in trial.arms:
@@ -57,5 +66,10 @@ def arms_without_data(
             except AxError:  # of another search space
                 continue
             found = [transformed.parameters for transformed in features]
-            (failed if trial.status.is_failed else others).extend(found)
-    return failed, others
+            if trial.status.is_failed:
+                ended = trial.time_completed
+                time = math.inf if ended is None else ended.timestamp()
+                failed.extend(FailedArm(time, parameters) for parameters in found)
+            else:
+                others.extend(found)
+    return sorted(failed, key=lambda arm: arm.time), others

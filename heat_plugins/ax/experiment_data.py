@@ -86,7 +86,12 @@ class Aim:
 
 @usual_errors
 def history_of(
-    codes: HeatCodes, data: ExperimentData, aim: Aim | None, pending: Array, failed: Array
+    codes: HeatCodes,
+    data: ExperimentData,
+    aim: Aim | None,
+    pending: Array,
+    failed: Array,
+    failed_at: Sequence[float] = (),
 ) -> History:
     """Return the history for a suggestion.
 
@@ -96,6 +101,7 @@ def history_of(
         aim: What counts; None where nothing can be known about it.
         pending: (p, d) points under evaluation, and others that are not to be proposed again.
         failed: (q, d) points that failed.
+        failed_at: (q) when they did, in seconds, ascending.
     """
     arms = data.arm_data
     points = arms[list(codes.space.names)].to_numpy(dtype=float)
@@ -115,12 +121,12 @@ def history_of(
     metadata = arms["metadata"].tolist()
     regions = np.array([_region(entry) for entry in metadata], dtype=np.int64)
     is_known: NDArray[np.bool_] = ~np.any(np.isnan(values), axis=1)
-    finished = [entry.get(Keys.TRIAL_COMPLETION_TIMESTAMP, np.inf) for entry in metadata]
+    times = [entry.get(Keys.TRIAL_COMPLETION_TIMESTAMP, np.inf) for entry in metadata]
+    completed = np.array(times, dtype=float)
     # In order of completion, as the trust region saw them.
-    order = np.argsort(np.array(finished, dtype=float), kind="stable")
+    order = np.argsort(completed, kind="stable")
     order = order[is_known[order]]
-    return History.of(
-        codes.space,
+    return History(
         points[order],
         values[order, 0] if values.shape[1] == 1 else values[order],
         regions[order],
@@ -128,6 +134,7 @@ def history_of(
         failed,
         constraints[order] if constraints.shape[1] else None,
         None if np.isnan(noise[order]).all() else noise[order],
+        np.searchsorted(completed[order], failed_at, side="right") if len(failed_at) else None,
     )
 
 
