@@ -46,7 +46,7 @@ __all__ = [
     "Settings",
     "Suggestion",
     "canonical",
-    "objective_of",
+    "outcome_of",
     "suggest",
 ]
 
@@ -161,93 +161,125 @@ def suggest(
         cache: Where to keep the last fit. It saves time and changes nothing else.
     """
     keep_freed_memory()
-    space, fixed, limits = problem.space, problem.fixed, problem.limits
-    conditions, allowed = problem.conditions, problem.allowed
     cache = FitCache() if cache is None else cache
-    if conditions is None:
-        conditions = conditions_from(space, history.points, history.failed)
-    else:
-        history = _as_declared(space, history, conditions)
-        conditions = conditions if conditions.trees else None
-    builder = cache.builder_for(space, settings.model, conditions)
-    symmetry = builder.symmetry()
-    optional = tuple(np.flatnonzero(builder.optional).tolist())
-    new_beginning = begin_otherwise(space, history.points, history.failed, conditions)
-    history = canonical(history.without_halves(builder.optional), symmetry)
-    everything = np.concatenate([history.points, history.without_value])
-    if conditions is not None:
-        # A known point that has more than its conditions say is one that lacks it, to them.
-        everything = np.concatenate([everything, conditions.deactivate(everything)])
-    if limits is not None:
-        allowed = both(limits.holds, allowed)
-    avoid = PointSet(everything, symmetry, allowed, space.resolution)
-    if new_beginning is not None and not fixed:
-        avoid = avoid.restricted_to(new_beginning)
-    whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits)
-    if whole.is_empty(history.points):
+    task = _Task.of(problem, history, settings, cache)
+    if task.whole.is_empty(task.history.points):
         raise NothingAllowed("no point was found that keeps the limits")
-    if len(history.points) < max(settings.n_startup_trials, 1):
-        return replace(_anything(whole, avoid, history, rng, allowed), optional=optional)
-
-    goal = Goal(history, problem.reference)
+    if len(task.history.points) < max(settings.n_startup_trials, 1):
+        return task.any_point(rng)
+    goal = Goal(task.history, problem.reference)
     region = TrustRegion()
     if settings.trust_region is not None:
-        region = replay(
-            history.points, goal.merits, history.asked_from, space, settings.trust_region
-        )
+        points, asked_from = task.history.points, task.history.asked_from
+        region = replay(points, goal.merits, asked_from, problem.space, settings.trust_region)
         region = goal.choose_centre(region, rng)
-    outcomes = _outcomes(builder, history, settings, region, cache)
-    domain = replace(whole, region=region.as_region(space))
-    search = _Search(whole, avoid, _starts(history, goal, domain), settings.search, rng)
-    # Whoever fixes a choice wants this branch; a front may go through many.
-    has_branches = conditions is not None and not fixed and goal.has_one_objective
-    acquisition = goal.acquisition(outcomes, region)
-    around = _keep_away(avoid, history, region, space) if has_branches else avoid
-    points = search(acquisition, domain, around)
-    if around is not avoid and outcomes.expect_failure(points):
-        # What the regions before have left over fails: better near one of them than there.
-        points = search(acquisition)
-    elif has_branches and _expects_little(outcomes, region, acquisition, points):
-        other = region.next()
-        branch_acquisition = goal.acquisition(outcomes, other)
-        elsewhere = search(branch_acquisition, avoid=_keep_away(avoid, history, other, space))
-        if len(elsewhere) and not outcomes.expect_failure(elsewhere):
-            region, acquisition, points = other, branch_acquisition, elsewhere
-    if not len(points) and domain.region is not None:
-        points = search(acquisition)
+    outcomes = _outcomes(task.builder, task.history, settings, region, cache)
+    domain = replace(task.whole, region=region.as_region(problem.space))
+    search = _Search(task, _starts(task.history, goal, domain), settings.search, rng)
+    region, acquisition, points = _best_points(search, goal, outcomes, region, domain)
     is_new = True
-    if not len(points) and whole.size < math.inf:
+    if not len(points) and task.whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
-        unseen = unseen_point(whole, avoid, rng, history.points)
-        if unseen is not None:
-            points = unseen[None]
-        else:
-            nothing = PointSet(everything[:0], None, allowed)
-            points = search(acquisition, avoid=nothing)
-            is_new = False
+        unseen = unseen_point(task.whole, task.avoid, rng, task.history.points)
+        is_new = unseen is not None
+        points = search(acquisition, avoid=task.nothing) if unseen is None else unseen[None]
     if not len(points):
-        return replace(_anything(whole, avoid, history, rng, allowed), optional=optional)
-    point = whole.settle(points[:1], rng)[0]
-    value = float(acquisition(point[None])[0])
+        return task.any_point(rng)
+    point = task.whole.settle(points[:1], rng)[0]
     return Suggestion(
         point,
         region.index,
         is_new,
         outcomes.objectives[0].chosen,
         region,
-        value,
+        float(acquisition(point[None])[0]),
         points[1:],
         outcomes.leaves_out_constraints,
-        optional,
+        task.optional,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A problem, with what its history says about it.
+
+    Args:
+        builder: Makes the kernels.
+        history: What is known, with one point for all that are the same.
+        whole: Where the next point may be.
+        avoid: Where it must not be.
+        allowed: Tells which points may be proposed at all; None for all of them.
+    """
+
+    builder: KernelBuilder
+    history: History
+    whole: Domain
+    avoid: PointSet
+    allowed: Allowed | None
+
+    @staticmethod
+    def of(problem: Problem, history: History, settings: Settings, cache: FitCache) -> _Task:
+        """Learn when parameters exist, and which points need not be proposed again."""
+        space, fixed, limits = problem.space, problem.fixed, problem.limits
+        conditions, allowed = problem.conditions, problem.allowed
+        if conditions is None:
+            conditions = conditions_from(space, history.points, history.failed)
+        else:
+            history = _as_declared(space, history, conditions)
+            conditions = conditions if conditions.trees else None
+        builder = cache.builder_for(space, settings.model, conditions)
+        new_beginning = begin_otherwise(space, history.points, history.failed, conditions)
+        history = canonical(history.without_halves(builder.optional), builder.symmetry())
+        known = np.concatenate([history.points, history.without_value])
+        if conditions is not None:
+            # A known point that has more than its conditions say is one that lacks it, to them.
+            known = np.concatenate([known, conditions.deactivate(known)])
+        if limits is not None:
+            allowed = both(limits.holds, allowed)
+        avoid = PointSet(known, builder.symmetry(), allowed, space.resolution)
+        if new_beginning is not None and not fixed:
+            avoid = avoid.restricted_to(new_beginning)
+        whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits)
+        return _Task(builder, history, whole, avoid, allowed)
+
+    @property
+    def optional(self) -> tuple[int, ...]:
+        """The columns of parameters that do not exist at every point."""
+        return tuple(np.flatnonzero(self.builder.optional).tolist())
+
+    @property
+    def nothing(self) -> PointSet:
+        """The points to avoid where all that are allowed have been tried."""
+        return PointSet(np.empty((0, len(self.whole.space))), None, self.allowed)
+
+    def away_from(self, region: TrustRegion) -> PointSet:
+        """Return what a region should avoid: also what belongs to regions before it."""
+        if not region.ended:
+            return self.avoid
+        ended, space = self.history.points[list(region.ended)], self.whole.space
+        return self.avoid.restricted_to(
+            lambda points: is_elsewhere(points, region.centre, ended, space)
+        )
+
+    def any_point(self, rng: np.random.Generator) -> Suggestion:
+        """Return a random new point, or a random old one."""
+        near = self.history.points
+        point = unseen_point(self.whole, self.avoid, rng, near)
+        is_new = point is not None
+        if point is None and self.allowed is None:
+            point = self.whole.sample(1, rng)[0]
+        elif point is None:
+            point = unseen_point(self.whole, self.nothing, rng, near)
+        if point is None:
+            raise NothingAllowed("no point was found that is allowed")
+        return Suggestion(point, NO_REGION, is_new, optional=self.optional)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Finds points (k, d) that maximise an acquisition, in the whole domain or a part of it."""
 
-    whole: Domain
-    avoid: PointSet
+    task: _Task
     starts: Array
     budget: SearchBudget
     rng: np.random.Generator
@@ -259,17 +291,39 @@ class _Search:
         avoid: PointSet | None = None,
     ) -> Array:
         """Return the best points first, of all points that are not to be avoided by default."""
-        domain = self.whole if domain is None else domain
-        avoid = self.avoid if avoid is None else avoid
+        domain = self.task.whole if domain is None else domain
+        avoid = self.task.avoid if avoid is None else avoid
         return maximise(acquisition, domain, avoid, self.starts, self.rng, self.budget)
 
 
-def _keep_away(avoid: PointSet, history: History, region: TrustRegion, space: Space) -> PointSet:
-    """Return what a region should avoid: also what belongs to regions before it."""
-    if not region.ended:
-        return avoid
-    ended = history.points[list(region.ended)]
-    return avoid.restricted_to(lambda points: is_elsewhere(points, region.centre, ended, space))
+def _best_points(
+    search: _Search, goal: Goal, outcomes: Outcomes, region: TrustRegion, domain: Domain
+) -> tuple[TrustRegion, BatchFunction, Array]:
+    """Search a region, or another branch of a conditional space where little is left to gain.
+
+    Returns:
+        The region that was searched in the end, what was maximised, and the best points (k, d)
+        first.
+    """
+    task = search.task
+    acquisition = goal.acquisition(outcomes, region)
+    # Whoever fixes a choice wants this branch; a front may go through many.
+    is_conditional = task.whole.conditions is not None
+    has_branches = is_conditional and not task.whole.fixed and goal.has_one_objective
+    around = task.away_from(region) if has_branches else task.avoid
+    points = search(acquisition, domain, around)
+    if around is not task.avoid and outcomes.expect_failure(points):
+        # What the regions before have left over fails: better near one of them than there.
+        points = search(acquisition)
+    elif has_branches and _expects_little(outcomes, region, acquisition, points):
+        other = region.next()
+        branch_acquisition = goal.acquisition(outcomes, other)
+        elsewhere = search(branch_acquisition, avoid=task.away_from(other))
+        if len(elsewhere) and not outcomes.expect_failure(elsewhere):
+            region, acquisition, points = other, branch_acquisition, elsewhere
+    if not len(points) and domain.region is not None:
+        points = search(acquisition)
+    return region, acquisition, points
 
 
 def _as_declared(space: Space, history: History, conditions: Conditions) -> History:
@@ -286,26 +340,6 @@ def _as_declared(space: Space, history: History, conditions: Conditions) -> Hist
         pending=conditions.deactivate(history.pending),
         failed=conditions.deactivate(history.failed),
     )
-
-
-def _anything(
-    whole: Domain,
-    avoid: PointSet,
-    history: History,
-    rng: np.random.Generator,
-    allowed: Allowed | None,
-) -> Suggestion:
-    """Return a random new point, or a random old one."""
-    point = unseen_point(whole, avoid, rng, history.points)
-    if point is not None:
-        return Suggestion(point, NO_REGION, is_new=True)
-    if allowed is None:
-        return Suggestion(whole.sample(1, rng)[0], NO_REGION, is_new=False)
-    nothing = PointSet(np.empty((0, len(whole.space))), None, allowed)
-    point = unseen_point(whole, nothing, rng, history.points)
-    if point is None:
-        raise NothingAllowed("no point was found that is allowed")
-    return Suggestion(point, NO_REGION, is_new=False)
 
 
 def _expects_little(
@@ -330,38 +364,24 @@ def _outcomes(
     cache: FitCache,
 ) -> Outcomes:
     """Return the models of every objective and every constraint."""
-    objectives = [
-        objective_of(builder, history, settings, cache, index, centre=region.centre)
-        for index in range(history.objectives.shape[1])
+    n_objectives = history.objectives.shape[1]
+    columns, leaves_out = modelled_constraints(history.constraint_values)
+    outcomes = [
+        outcome_of(builder, history, settings, cache, index, centre=region.centre)
+        for index in (*range(n_objectives), *(n_objectives + columns).tolist())
     ]
     budget = settings.model_budget(builder)
-    constraints = []
-    columns, leaves_out = modelled_constraints(history.constraint_values)
-    for column in columns:
-        index = len(objectives) + int(column)
-        data = OutcomeData(
-            history.points,
-            history.constraint_values[:, column],
-            history.noise_of(index),
-            settings.deterministic,
-            is_constraint=True,
-        )
-        constraints.append(
-            fit_outcome(
-                builder,
-                data,
-                budget,
-                cache.of_outcome(index),
-                centre=region.centre,
-                without_value=history.without_value,
-            )
-        )
-    success = log_success(builder, history, budget, cache.of_outcome(FAILURES))
-    return Outcomes(objectives, constraints, history.pending, success, leaves_out)
+    return Outcomes(
+        outcomes[:n_objectives],
+        outcomes[n_objectives:],
+        history.pending,
+        log_success(builder, history, budget, cache.of_outcome(FAILURES)),
+        leaves_out,
+    )
 
 
 @usual_errors
-def objective_of(
+def outcome_of(
     builder: KernelBuilder,
     history: History,
     settings: Settings,
@@ -371,19 +391,20 @@ def objective_of(
     centre: Array | None = None,
     evenly: bool = False,
 ) -> Outcome:
-    """Return the model of one objective of a history that is not empty.
+    """Return the model of one objective, or constraint after those, of a history not empty.
 
     ``evenly`` fits bad values as closely as good ones, and as they are. That is always so where
     they may matter, and where effects are to add up: bent values have no sums.
     """
-    model = settings.model
+    model, is_constraint = settings.model, index >= history.objectives.shape[1]
     has_sums = model.is_auto or model.combination is not None
     data = OutcomeData(
         history.points,
-        history.objectives[:, index],
+        np.column_stack([history.objectives, history.constraint_values])[:, index],
         history.noise_of(index),
         settings.deterministic,
-        evenly=evenly or has_sums or history.has_rivals_of_values,
+        evenly=evenly or is_constraint or has_sums or history.has_rivals_of_values,
+        is_constraint=is_constraint,
     )
     return fit_outcome(
         builder,

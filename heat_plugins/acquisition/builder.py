@@ -96,7 +96,7 @@ class Goal:
         """Return the log expected improvement; None while nothing feasible is known."""
         if self.has_one_objective:
             outcome = outcomes.objectives[0]
-            best = outcome.best(self.is_feasible, region.front[0] if region.front else None)
+            best = outcome.incumbent(self.is_feasible, region.front[0] if region.front else None)
             return None if best is None else LogExpectedImprovement(outcome.surrogate, best)
         if not self.is_feasible.any():
             return None

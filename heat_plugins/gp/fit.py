@@ -30,7 +30,6 @@ import numpy as np
 
 from heat_plugins.gp.exact_gp import Hyperparameters, fit, log_prior_of_no_noise
 from heat_plugins.gp.outcome_data import OutcomeData
-from heat_plugins.gp.replicates import noise_is_underreported
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Space
@@ -124,10 +123,6 @@ def fitted(
         cache: Where the last full fit is kept.
     """
     n = len(data)
-    noise = data.noise
-    learns_rest = noise is not None and noise_is_underreported(
-        builder.space, data.points, data.values, noise
-    )
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
     before = data.at(slice(n0))
@@ -135,10 +130,10 @@ def fitted(
         before.points.tobytes(),
         before.values.tobytes(),
         b"" if before.noise is None else before.noise.tobytes(),
-        f"{data.deterministic} {max_points} {data.evenly} {learns_rest}".encode(),
+        f"{data.deterministic} {max_points} {data.evenly} {data.learns_rest}".encode(),
     )
     if cache.key != key:
-        cache.key, cache.candidates = key, _candidates(builder, before, max_points, learns_rest)
+        cache.key, cache.candidates = key, _candidates(builder, before, max_points)
     start = _choose(cache.candidates)
     if start.rival is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
         start = start.rival
@@ -147,7 +142,7 @@ def fitted(
     kernel = start.kernel
     if isinstance(builder.model.combination, RandomDecomposition):
         kernel = _kernel(builder, builder.model.combination, data)
-    some = data.standardised(max_points)
+    some = data.to_fit(max_points)
     more = fit(
         kernel,
         some.points,
@@ -155,7 +150,7 @@ def fitted(
         deterministic=start.is_noise_free,
         start=start.hyperparameters,
         known_noise=some.noise,
-        learns_rest=learns_rest,
+        learns_rest=data.learns_rest,
     )
     return replace(start, kernel=kernel, hyperparameters=more.hyperparameters)
 
@@ -172,10 +167,10 @@ def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
 
 
 def _candidates(
-    builder: KernelBuilder, data: OutcomeData, max_points: int, learns_rest: bool
+    builder: KernelBuilder, data: OutcomeData, max_points: int
 ) -> tuple[KernelFit, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
-    some = data.standardised(max_points)
+    some = data.to_fit(max_points)
 
     def fit_to(combination: Combination | None) -> tuple[KernelFit, float]:
         kernel = _kernel(builder, combination, data)
@@ -188,14 +183,14 @@ def _candidates(
                 some.values,
                 deterministic=is_noise_free,
                 known_noise=some.noise,
-                learns_rest=learns_rest,
+                learns_rest=data.learns_rest,
             )
             chosen = KernelFit(
                 kernel,
                 result.hyperparameters,
                 name,
                 is_noise_free=is_noise_free,
-                learns_rest=learns_rest,
+                learns_rest=data.learns_rest,
             )
             return chosen, -result.negative_log_density
 

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
-from heat_plugins.space import Array
+from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
+from heat_plugins.runtime.lazy import cached_property
+from heat_plugins.space import Array, Space
 
 __all__ = ["ModelBudget", "OutcomeData", "Standardised"]
 
@@ -43,11 +45,12 @@ class OutcomeData:
         points: (n, d) the points.
         values: (n,) their values.
         noise: (n,) known variances of the values, NaN where they are not known; None for nothing
-            known. Where repeated measurements say that there is more noise, the rest is learnt.
+            known.
         deterministic: Whether equal points always have equal values; None to find out.
         evenly: Whether bad values are to be fitted as closely as good ones: those of one
             objective may be good in another, and limits may lie anywhere.
         is_constraint: Whether 0 has a meaning, and must have a place among the values.
+        learns_rest: Whether there is more noise than is known, and the rest is learnt.
     """
 
     points: Array
@@ -56,6 +59,7 @@ class OutcomeData:
     deterministic: bool | None = None
     evenly: bool = True
     is_constraint: bool = False
+    learns_rest: bool = False
 
     def __len__(self) -> int:
         """Return the number of observations."""
@@ -66,17 +70,43 @@ class OutcomeData:
         noise = None if self.noise is None else self.noise[rows]
         return replace(self, points=self.points[rows], values=self.values[rows], noise=noise)
 
-    def standardised(self, limit: int) -> Standardised:
-        """Return standardised observations: of more than a limit, the best and the latest."""
+    def settled(self, space: Space) -> OutcomeData:
+        """Return the observations with what they themselves say about their noise.
+
+        ``deterministic`` is what the user says: values of one point, or of close ones, that are
+        too far apart are noise, whatever was said. Exact values (all variances 0) are
+        deterministic ones, too.
+        """
+        noise, conflict = self.noise, has_conflicts(self.points, self.values)
+        is_known = noise is not None and bool(np.any(noise > 0.0))
+        is_exact = noise is not None and bool(np.all(noise == 0.0))
+        is_too_small = noise is not None and noise_is_underreported(
+            space, self.points, self.values, noise
+        )
+        conflict |= is_exact and is_too_small and not self.deterministic
+        is_deterministic = (self.deterministic or is_exact) and not is_known and not conflict
+        return replace(
+            self,
+            noise=noise if is_known else None,
+            deterministic=True if is_deterministic else False if conflict else None,
+            learns_rest=is_too_small and (is_known or conflict),
+        )
+
+    @cached_property
+    def standardised(self) -> Standardised:
+        """The observations, standardised."""
         values = standardise(self.values, self.evenly)
         noise = self.noise
         if noise is not None:
             noise = standardise_noise(noise, self.values, values)
+        return Standardised(self.points, values, noise)
+
+    def to_fit(self, limit: int) -> Standardised:
+        """Return standardised observations: of more than a limit, the best and the latest."""
+        points, values, noise = self.standardised
         n = len(self)
         if n <= limit:
-            return Standardised(self.points, values, noise)
+            return self.standardised
         best = np.argsort(values, kind="stable")[: limit // 2]
         some = np.union1d(best, np.arange(n - limit // 2, n))
-        return Standardised(
-            self.points[some], values[some], None if noise is None else noise[some]
-        )
+        return Standardised(points[some], values[some], None if noise is None else noise[some])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
-from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Space
 
@@ -38,7 +37,7 @@ class Outcome:
         rows: (k,) the trials that they belong to.
         modelled: (l,) the trials that the surrogate has.
         is_deterministic: Whether equal points have equal values, or seem to.
-        zero: Where 0 lies among the standardised values of a constraint.
+        zero: Where 0 lies among the standardised values of a constraint; NaN of an objective.
         believed: (k,) what to take for the true values: those that came, or what the model
             makes of them where their noise is known.
         has_known_noise: Whether it is.
@@ -54,7 +53,7 @@ class Outcome:
     believed: Array
     has_known_noise: bool = False
 
-    def best(self, among: NDArray[np.bool_], row: int | None) -> float | None:
+    def incumbent(self, among: NDArray[np.bool_], row: int | None) -> float | None:
         """Return the standardised value to improve on; None where there is none.
 
         Args:
@@ -136,25 +135,23 @@ def fit_outcome(
 
     Args:
         builder: Makes the kernels.
-        data: What the trials tell; values are NaN where they are not known. ``deterministic``
-            is what the user says: values of one point, or of close ones, that are too far
-            apart are noise, whatever was said. Exact values (all variances 0) are deterministic
-            ones, too.
+        data: What the trials tell; values are NaN where they are not known.
         budget: How many observations the model may have.
         cache: Where the last fit of this outcome is kept.
         centre: (d,) the middle of the trust region, if there is one.
         without_value: (p, d) points under evaluation, and those that failed.
     """
     rows = np.flatnonzero(~np.isnan(data.values))
-    data = _settled(builder, data.at(rows))
+    data = data.at(rows).settled(builder.space)
     chosen = fitted(builder, data, budget.fit_points, cache)
-    points, known, noise = data.points, data.values, data.noise
-    # On the same scale: where does a constraint begin to be broken?
-    *_, zero = with_zero = standardise(np.append(known, 0.0), data.evenly)
-    standardised = with_zero[:-1] if data.is_constraint else standardise(known, data.evenly)
-    some = _model_points(builder.space, points, known, centre, budget.model_points)
-    if noise is not None:
-        noise = standardise_noise(noise, known, standardised)
+    (points, standardised, noise), zero = data.standardised, np.nan
+    if data.is_constraint:
+        # On the same scale: where does a constraint begin to be broken?
+        *_, zero = with_zero = standardise(np.append(data.values, 0.0), data.evenly)
+        standardised = with_zero[:-1]
+        if data.noise is not None:
+            noise = standardise_noise(data.noise, data.values, standardised)
+    some = _model_points(builder.space, points, data.values, centre, budget.model_points)
     # Failed points too: without a value, but not to be surrounded by more of their kind.
     surrogate = Surrogate(
         chosen.kernel,
@@ -175,20 +172,6 @@ def fit_outcome(
         standardised if noise is None else surrogate.mean(points),
         noise is not None,
     )
-
-
-def _settled(builder: KernelBuilder, data: OutcomeData) -> OutcomeData:
-    """Return observations with what they themselves say about their noise."""
-    noise = data.noise
-    is_exact = noise is not None and bool(np.all(noise == 0.0))
-    conflict = has_conflicts(data.points, data.values)
-    if is_exact and noise is not None and not conflict and not data.deterministic:
-        conflict = noise_is_underreported(builder.space, data.points, data.values, noise)
-    if noise is not None and not np.any(noise > 0.0):
-        noise = None
-    is_deterministic = (data.deterministic or is_exact) and noise is None and not conflict
-    deterministic = True if is_deterministic else False if conflict else None
-    return replace(data, noise=noise, deterministic=deterministic)
 
 
 def _model_points(

@@ -15,7 +15,7 @@ from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
-from heat_plugins.suggest import History, Settings, canonical, objective_of
+from heat_plugins.suggest import History, Settings, canonical, outcome_of
 
 __all__ = ["Explanation", "explain"]
 
@@ -83,7 +83,7 @@ def explain(
     conditions = learn_conditions(space, history.points)
     builder = cache.builder_for(space, settings.model, conditions)
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
-    model = objective_of(builder, history, settings, cache, objective, evenly=True)
+    model = outcome_of(builder, history, settings, cache, objective, evenly=True)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
     from heat_plugins.insight.sobol import fit_everywhere, scaled
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from heat_plugins._extras import require
@@ -49,7 +50,7 @@ from heat_plugins.gp.exact_gp import (
 )
 from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
-from heat_plugins.gp.replicates import has_conflicts
+from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -195,6 +196,9 @@ class HeatGP(SingleTaskGP):
         is_deterministic = self.deterministic and not has_conflicts(points, values)
         # Evenly: a BoTorch model does not know which values are bad.
         data = OutcomeData(points, values, noise, is_deterministic, evenly=True)
+        if noise is not None:
+            is_more = noise_is_underreported(self.space, points, values, noise)
+            data = replace(data, learns_rest=is_more)
         chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
         self.has_more_noise = chosen.learns_rest
         candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0

@@ -138,7 +138,7 @@ def test_fits_that_went_wrong_have_no_evidence():
     )
     with mock.patch.object(fit_module, "fit", return_value=wrong):
         data = OutcomeData(points, points.sum(axis=1), deterministic=True)
-        chosen = fit_module._candidates(KernelBuilder(SPACE, AUTO), data, 300, learns_rest=False)
+        chosen = fit_module._candidates(KernelBuilder(SPACE, AUTO), data, 300)
     assert set(chosen[0].evidence.values()) == {-np.inf}
     assert fit_module._choose(chosen).name in CANDIDATES
 

@@ -184,7 +184,7 @@ def test_a_lucky_value_is_not_the_one_to_improve_on():
         assert not outcome.is_deterministic
         second = np.delete(outcome.values, 7).min()
         assert outcome.values[7] < second - 1.0
-        assert abs(outcome.best(everyone, 7) - second) < 0.5
+        assert abs(outcome.incumbent(everyone, 7) - second) < 0.5
         assert outcome.believed[7] > outcome.values[7] + 1.0
 
 
@@ -192,7 +192,7 @@ def test_exact_values_are_deterministic_unless_they_conflict():
     points, values = some_data(12)
     exact = outcome_of(points, values, np.zeros(12))
     assert exact.is_deterministic
-    assert exact.best(np.ones(12, dtype=bool), None) == exact.values.min()
+    assert exact.incumbent(np.ones(12, dtype=bool), None) == exact.values.min()
     assert exact.believed is exact.values
     points[1] = points[0]
     assert not outcome_of(points, values, np.zeros(12)).is_deterministic

@@ -114,13 +114,13 @@ def test_the_best_of_a_deterministic_objective_is_its_value():
     outcome = outcome_of(history, history.values, deterministic=True)
     standardised = standardise(history.values)
     everyone = np.ones(15, dtype=bool)
-    assert outcome.best(everyone, None) == standardised.min()
-    assert outcome.best(everyone, 7) == standardised[7]  # the centre of a region
+    assert outcome.incumbent(everyone, None) == standardised.min()
+    assert outcome.incumbent(everyone, 7) == standardised[7]  # the centre of a region
     among = everyone.copy()
     among[np.argmin(history.values)] = False
-    assert outcome.best(among, None) == np.sort(standardised)[1]
-    assert outcome.best(among, int(np.argmin(history.values))) is None
-    assert outcome.best(~everyone, None) is None
+    assert outcome.incumbent(among, None) == np.sort(standardised)[1]
+    assert outcome.incumbent(among, int(np.argmin(history.values))) is None
+    assert outcome.incumbent(~everyone, None) is None
 
 
 def test_the_best_of_a_noisy_objective_is_between_what_was_seen_and_what_is_expected():
@@ -128,11 +128,11 @@ def test_the_best_of_a_noisy_objective_is_between_what_was_seen_and_what_is_expe
     outcome = replace(outcome_of(history, history.values), is_deterministic=False)
     means, values = outcome.surrogate.mean(history.points), outcome.values
     everyone = np.ones(15, dtype=bool)
-    assert outcome.best(everyone, 3) == pytest.approx(0.5 * (values[3] + means.min()))
+    assert outcome.incumbent(everyone, 3) == pytest.approx(0.5 * (values[3] + means.min()))
     among = np.arange(15) % 2 == 0
     expected = 0.5 * (values[::2].min() + means[::2].min())
-    assert outcome.best(among, None) == pytest.approx(expected)
-    assert outcome.best(~everyone, None) is None
+    assert outcome.incumbent(among, None) == pytest.approx(expected)
+    assert outcome.incumbent(~everyone, None) is None
 
 
 @pytest.mark.parametrize("deterministic", [True, False])
@@ -141,8 +141,8 @@ def test_the_best_is_looked_for_among_known_values(deterministic):
     values = history.values.copy()
     values[:5] = np.nan
     outcome = outcome_of(history, values, deterministic=deterministic)
-    assert outcome.best(np.arange(10) < 5, None) is None
-    assert outcome.best(np.arange(10) == 8, None) is not None
+    assert outcome.incumbent(np.arange(10) < 5, None) is None
+    assert outcome.incumbent(np.arange(10) == 8, None) is not None
 
 
 # ---------------------------------------------------------------- conflicts and limits

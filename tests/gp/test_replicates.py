@@ -105,7 +105,7 @@ def test_the_rest_of_the_noise_is_learnt(structure):
     for reported, is_enough in ((0.3, True), (0.003, False), (0.0, False)):
         for n in (30, 29):  # with and without a second stage
             noise = np.full(n, reported**2)
-            data = OutcomeData(points[-n:], values[-n:], noise)
+            data = OutcomeData(points[-n:], values[-n:], noise).settled(MIXED)
             chosen = fitted(builder, data, 100, FitCache())
             learnt = np.exp(chosen.hyperparameters.log_noise)
             assert chosen.learns_rest != is_enough
