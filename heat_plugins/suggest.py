@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 
+N_DENIED = 200  # points with parameters that later trials lack, of which one may be new
 FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
 
 
@@ -177,15 +178,15 @@ def suggest(
     domain = replace(task.whole, region=region.as_region(problem.space))
     search = _Search(task, _starts(task.history, goal, domain), settings.search, rng)
     region, acquisition, points = _best_points(search, goal, outcomes, region, domain)
-    is_new = True
+    is_new, unseen = True, None
     if not len(points) and task.whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
-        unseen = unseen_point(task.whole, task.avoid, rng, task.history.points)
+        unseen = task.unseen_point(rng)
         is_new = unseen is not None
         points = search(acquisition, avoid=task.nothing) if unseen is None else unseen[None]
     if not len(points):
         return task.any_point(rng)
-    point = task.whole.settle(points[:1], rng)[0]
+    point = points[0] if unseen is not None else task.whole.settle(points[:1], rng)[0]
     return Suggestion(
         point,
         region.index,
@@ -261,15 +262,33 @@ class _Task:
             lambda points: is_elsewhere(points, region.centre, ended, space)
         )
 
+    def unseen_point(self, rng: np.random.Generator) -> Array | None:
+        """Return any new point (d,); None where there is none.
+
+        Where trials contradict each other about what exists, the latest are believed. If by
+        those nothing is new, other values are tried of what earlier ones had.
+        """
+        points, conditions = self.history.points, self.whole.conditions
+        found = unseen_point(self.whole, self.avoid, rng, points)
+        if found is not None or conditions is None:
+            return found
+        is_denied = ~np.isnan(points) & ~conditions.active(points)
+        if not is_denied.any():
+            return None
+        rows = rng.choice(np.flatnonzero(is_denied.any(axis=1)), N_DENIED)
+        others = self.whole.space.sample(len(rows), rng)
+        others = self.whole.hold(np.where(is_denied[rows], others, points[rows]))
+        fresh = others[~self.avoid.contains(others)]
+        return fresh[0] if len(fresh) else None
+
     def any_point(self, rng: np.random.Generator) -> Suggestion:
         """Return a random new point, or a random old one."""
-        near = self.history.points
-        point = unseen_point(self.whole, self.avoid, rng, near)
+        point = self.unseen_point(rng)
         is_new = point is not None
         if point is None and self.allowed is None:
             point = self.whole.sample(1, rng)[0]
         elif point is None:
-            point = unseen_point(self.whole, self.nothing, rng, near)
+            point = unseen_point(self.whole, self.nothing, rng, self.history.points)
         if point is None:
             raise NothingAllowed("no point was found that is allowed")
         return Suggestion(point, NO_REGION, is_new, optional=self.optional)

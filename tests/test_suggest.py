@@ -783,3 +783,17 @@ def test_all_that_is_allowed_is_visited_before_anything_is_repeated(n_startup, e
     assert [s.is_new for s in found] == [True] * 9 + [False] * 3
     assert len({tuple(s.point) for s in found}) == 9
     assert all(allowed(s.point[None])[0] for s in found)
+
+
+@pytest.mark.parametrize("n_startup_trials", [1, 99])
+def test_what_some_trials_lack_gets_another_chance_where_nothing_else_is_new(n_startup_trials):
+    """The latest say that ``n`` exists nowhere; then both points would be known."""
+    space = Space((Categorical("a", range(2)), Integer("n", 0, 9)))
+    nothing = np.nan
+    points = np.array([[0.0, 0.5], [1.0, nothing], [0.0, nothing], [1.0, nothing]])
+    history = History.of(space, points, np.arange(4.0))
+    options = dataclasses.replace(QUICK, n_startup_trials=n_startup_trials)
+    for seed in range(5):
+        found = suggest(Problem(space), history, options, np.random.default_rng(seed))
+        assert found.is_new
+        assert found.point[0] == 0.0 and not np.isnan(found.point[1])
