@@ -159,6 +159,7 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
         return []
     known: list[Event] = []
     wrong = []
+    lessons: list[int] = []  # trials of a batch learn at once, all others one by one
     unseen = _all_points(case)
     for event in result.events:
         if not event.params:
@@ -166,6 +167,7 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
         twins = [other for other in known if _are_same(case, event, other)]
         is_left = unseen is None or len(unseen) > 0
         if twins and event.is_free and event.is_suggested and is_left:
+            lessons.append(-event.number if event.batch is None else event.batch)
             wrong.append(
                 f"repeat: trial {event.number} is trial {twins[0].number} again, "
                 f"{event.params} ({len(known)} points were known, "
@@ -175,11 +177,13 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
             known.append(event)
         if unseen is not None:
             unseen = [point for point in unseen if not _covers(case, event, point)]
+    if len(set(lessons)) <= _lessons(case):
+        wrong = []
     if result.is_over and not case.settings.arguments.get("deterministic_objective"):
         wrong.append("stop: the study ended early, though its objective is noisy")
     if result.is_over and unseen != []:
         wrong.append(f"stop: the study ended with {unseen} not tried")
-    return wrong if len(wrong) > _lessons(case) else []
+    return wrong
 
 
 def _promises_distinct(case: OptunaCase, result: Run) -> bool:
@@ -199,13 +203,12 @@ def _lessons(case: OptunaCase) -> int:
     """Return how many repetitions it may cost to learn which parameters exist where.
 
     Two points may differ only in a parameter that then turns out not to be asked for, as
-    where trials from elsewhere have more of them. All that are asked for at once learn at once.
+    where trials from elsewhere have more of them.
     """
     names = {parameter.name for parameter in case.space.parameters}
     n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
     n_lessons += case.behaviour.action == "raise early"
-    n_lessons += 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
-    return n_lessons * max((step.count for step in case.steps if step.kind == "ask"), default=1)
+    return n_lessons + 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
 
 
 def _foreign_trials(case: OptunaCase) -> list[FrozenTrial]:

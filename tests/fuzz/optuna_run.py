@@ -45,6 +45,7 @@ class Event:
         is_free: Whether all values were the sampler's to choose.
         is_suggested: Whether they were chosen together, and not one by one.
         chosen: The names of those that were.
+        batch: Which trials were asked for before any of them was told; None for one by itself.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Event:
     is_free: bool = False
     is_suggested: bool = False
     chosen: frozenset[str] = frozenset()
+    batch: int | None = None
 
 
 @dataclass
@@ -89,6 +91,7 @@ class _Player:
         self.case = case
         self.result = result
         self.folder = folder
+        self.batch: int | None = None
         self.storage = _storage(case.storage, folder)
         optuna.create_study(
             study_name="fuzz", storage=self.storage, directions=case.behaviour.directions
@@ -129,7 +132,7 @@ class _Player:
     def objective(self, trial: optuna.Trial) -> Any:
         stored = self.study._storage.get_trial(trial._trial_id)
         fixed = stored.system_attrs.get("fixed_params") or stored.params
-        event = Event(trial.number, is_free=not fixed)
+        event = Event(trial.number, is_free=not fixed, batch=self.batch)
         self.result.events.append(event)
         try:
             return self.case.behaviour(trial, self.case.space, event.params.__setitem__)
@@ -164,6 +167,7 @@ class _Player:
     def ask(self, step: Step) -> None:
         draw = Draw(step.seed, "ask")
         asked = []
+        self.batch = step.seed
         n_refused, is_refused = self.result.n_refused, False
         for _ in range(step.count):
             trial, n_before = self.study.ask(), self.result.n_refused
@@ -174,6 +178,7 @@ class _Player:
             except optuna.TrialPruned:
                 answer = {"state": TrialState.PRUNED}
             asked.append((trial, answer, self.result.n_refused > n_before))
+        self.batch = None
         draw.shuffle(asked)
         for trial, answer, was_refused in asked:
             if draw.chance(0.9):  # or else it runs for ever
