@@ -98,14 +98,6 @@ class History:
         return column
 
     @property
-    def has_rivals_of_values(self) -> bool:
-        """Whether a trial with a bad value may still be a good one.
-
-        It may be good in another objective, or feasible where those with better values are not.
-        """
-        return self.objectives.shape[1] > 1 or bool(np.any(self.constraint_values > 0.0))
-
-    @property
     def without_value(self) -> Array:
         """(p + q, d) points that need not be proposed again though no value is known."""
         return np.concatenate([self.failed, self.pending])

@@ -151,6 +151,7 @@ def suggest(
     settings: Settings,
     rng: np.random.Generator,
     cache: FitCache | None = None,
+    fits: Mapping[int, KernelFit] | None = None,
 ) -> Suggestion:
     """Return the next point to evaluate.
 
@@ -160,6 +161,8 @@ def suggest(
         settings: What the user chose.
         rng: Source of randomness; the only one.
         cache: Where to keep the last fit. It saves time and changes nothing else.
+        fits: Kernels of objectives, and of constraints after those, that have been fitted to
+            this history already.
     """
     keep_freed_memory()
     cache = FitCache() if cache is None else cache
@@ -174,7 +177,7 @@ def suggest(
         points, asked_from = task.history.points, task.history.asked_from
         region = replay(points, goal.merits, asked_from, problem.space, settings.trust_region)
         region = goal.choose_centre(region, rng)
-    outcomes = _outcomes(task.builder, task.history, settings, region, cache)
+    outcomes = _outcomes(task.builder, task.history, settings, region, cache, fits or {})
     domain = replace(task.whole, region=region.as_region(problem.space))
     search = _Search(task, _starts(task.history, goal, domain), settings.search, rng)
     region, acquisition, points = _best_points(search, goal, outcomes, region, domain)
@@ -381,12 +384,15 @@ def _outcomes(
     settings: Settings,
     region: TrustRegion,
     cache: FitCache,
+    fits: Mapping[int, KernelFit],
 ) -> Outcomes:
     """Return the models of every objective and every constraint."""
     n_objectives = history.objectives.shape[1]
     columns, leaves_out = modelled_constraints(history.constraint_values)
     outcomes = [
-        outcome_of(builder, history, settings, cache, index, centre=region.centre)
+        outcome_of(
+            builder, history, settings, cache, index, centre=region.centre, fit=fits.get(index)
+        )
         for index in (*range(n_objectives), *(n_objectives + columns).tolist())
     ]
     budget = settings.model_budget(builder)
@@ -408,22 +414,16 @@ def outcome_of(
     index: int = 0,
     *,
     centre: Array | None = None,
-    evenly: bool = False,
+    fit: KernelFit | None = None,
 ) -> Outcome:
-    """Return the model of one objective, or constraint after those, of a history not empty.
-
-    ``evenly`` fits bad values as closely as good ones, and as they are. That is always so where
-    they may matter, and where effects are to add up: bent values have no sums.
-    """
-    model, is_constraint = settings.model, index >= history.objectives.shape[1]
-    has_sums = model.is_auto or model.combination is not None
+    """Return the model of one objective, or constraint after those, of a history not empty."""
+    values = np.column_stack([history.objectives, history.constraint_values])[:, index]
     data = OutcomeData(
         history.points,
-        np.column_stack([history.objectives, history.constraint_values])[:, index],
+        values,
         history.noise_of(index),
         settings.deterministic,
-        evenly=evenly or is_constraint or has_sums or history.has_rivals_of_values,
-        is_constraint=is_constraint,
+        boundary=0.0 if index >= history.objectives.shape[1] else -np.inf,
     )
     return fit_outcome(
         builder,
@@ -432,6 +432,7 @@ def outcome_of(
         cache.of_outcome(index),
         centre=centre,
         without_value=history.without_value,
+        fit=fit,
     )
 
 

@@ -18,7 +18,7 @@ def value_of(path: str) -> Any:
     try:
         owner: Any = import_module(".".join(module))
     except ModuleNotFoundError:
-        owner = getattr(import_module(".".join(module[:-1])), module[-1])
+        owner = getattr(import_module(".".join(module[:-1])), module[-1])()
     return getattr(owner, name)
 
 

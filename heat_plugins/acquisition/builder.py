@@ -48,7 +48,7 @@ class Goal:
             )
         if self.has_one_objective or np.isnan(reference).all():
             return
-        columns = [standardise(column, evenly=True) for column in objectives.T]
+        columns = [standardise(column) for column in objectives.T]
         pairs = zip(reference, objectives.T, columns, strict=True)
         self._reference = np.array([place_of(r, raw, column) for r, raw, column in pairs])
         values = np.column_stack(columns)
@@ -70,7 +70,7 @@ class Goal:
         trials = np.array(region.front)
         # With a reference, those that reach it; failing that, those that come closest.
         trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
-        front = np.column_stack([standardise(column, evenly=True) for column in self.merits.T])
+        front = np.column_stack([standardise(column) for column in self.merits.T])
         likely = 1.0 / len(trials) + crowding_distances(front[trials])
         trial = rng.choice(trials, p=likely / likely.sum())
         return replace(region, centre=self._points[trial])

@@ -27,11 +27,18 @@ from ax.utils.common.logger import get_logger
 
 from heat_plugins.ax.arms import arms_without_data, distinct, number_of_arms
 from heat_plugins.ax.codes import HeatCodes
-from heat_plugins.ax.experiment_data import REGION_KEY, Aim, history_of
+from heat_plugins.ax.experiment_data import (
+    REGION_KEY,
+    Aim,
+    history_of,
+    in_order_of_completion,
+    sides_of,
+)
 from heat_plugins.ax.fixed import FIXED_KEY, fixed_values
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.limits import Limits, limits_of
 from heat_plugins.ax.search_space import complete_model
+from heat_plugins.gp.fit import KernelFit
 from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
@@ -82,9 +89,9 @@ class HeatStartAdapter(Adapter):
                 builder.kernel(self._model.combination)
         except ValueError as error:
             raise UserInputError(str(error)) from error
-        self._observed = experiment_data
         if experiment_data.observation_data.index.nlevels > 2:  # values over time: the last ones
-            self._observed = experiment_data.filter_latest_observations()
+            experiment_data = experiment_data.filter_latest_observations()
+        self._observed = in_order_of_completion(experiment_data)
 
     def _compute_in_design(
         self, search_space: SearchSpace, experiment_data: ExperimentData
@@ -230,11 +237,27 @@ class HeatStartAdapter(Adapter):
                     None if aim is None else aim.reference,
                 )
                 settings = generator.settings_with(self._model)
-                return suggest(problem, history, settings, rng, generator.cache)
+                fits = {} if aim is None else self._fits(history, aim)
+                return suggest(problem, history, settings, rng, generator.cache, fits)
         except NothingAllowed as error:
             raise SearchSpaceExhausted(
                 "No parameterization was found that satisfies the parameter constraints."
             ) from error
+
+    def _fits(self, history: History, aim: Aim) -> dict[int, KernelFit]:
+        """Return the kernels that predict metrics, for outcomes that are one metric each.
+
+        Not where some values came with an error and others without: whoever predicts learns the
+        noise of all then, whoever chooses only that which is not known.
+        """
+        fits = {}
+        for index in range(len(aim.objectives) + len(aim.constraints)):
+            metric, noise = aim.metric_of(index), history.noise_of(index)
+            if metric is not None and (noise is None or not np.isnan(noise).any()):
+                fit = self.generator.kernel_of(metric)
+                if fit is not None:
+                    fits[index] = fit
+        return fits
 
     def _points(self, parameterizations: list[Any]) -> Array:
         """Return points (p, d) of transformed parameterizations."""
@@ -277,6 +300,7 @@ class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # orde
         codes = self._codes
         if self._has_one_arm:  # and nothing to predict
             return
+        self.generator.sides = sides_of(self._optimization_config)
         with one_blas_thread():
             TorchAdapter._fit(
                 self,

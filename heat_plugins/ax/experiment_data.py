@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from ax.adapter.adapter_utils import (
@@ -20,13 +21,14 @@ from ax.core.types import ComparisonOp
 from ax.exceptions.core import UnsupportedError
 from ax.utils.common.constants import Keys
 from numpy.typing import NDArray
+from pandas import DataFrame
 
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array
 
-__all__ = ["REGION_KEY", "Aim", "history_of"]
+__all__ = ["REGION_KEY", "Aim", "Side", "history_of", "in_order_of_completion", "sides_of"]
 
 # Where the trust region that an arm was asked for is kept, among the metadata of the arm.
 REGION_KEY = "heat_plugins:region"
@@ -83,6 +85,35 @@ class Aim:
                 reference = -np.asarray(thresholds, dtype=float)
         return Aim(tuple(outcomes), objectives, sums, bounds, reference)
 
+    def metric_of(self, index: int) -> str | None:
+        """Return the only metric of an objective, or of a constraint after those."""
+        used = np.flatnonzero(np.concatenate([self.objectives, self.constraints])[index])
+        return self.metrics[used[0]] if len(used) == 1 else None
+
+
+class Side(NamedTuple):
+    """Which values of a metric are bad: small ones if it is maximised, beyond a boundary."""
+
+    maximise: bool
+    boundary: float | None = None
+
+
+def sides_of(config: OptimizationConfig | None) -> dict[str, Side]:
+    """Return the bad side of each metric in use."""
+    if config is None or isinstance(config, PreferenceOptimizationConfig):
+        return {}
+    sides = {}
+    for constraint in config.outcome_constraints:
+        sign = 1.0 if constraint.op == ComparisonOp.GEQ else -1.0
+        for metric, weight in constraint.metric_weights:
+            is_known = len(constraint.metric_weights) == 1 and not constraint.relative
+            boundary = constraint.bound / weight if is_known and weight else None
+            sides[metric] = Side(sign * weight > 0.0, boundary)
+    metrics = list(config.objective.metric_signatures)
+    weights = extract_objective_weight_matrix(config.objective, metrics)
+    maximised = np.any(weights > 0.0, axis=0)
+    return sides | {m: Side(bool(is_so)) for m, is_so in zip(metrics, maximised, strict=True)}
+
 
 @usual_errors
 def history_of(
@@ -97,7 +128,7 @@ def history_of(
 
     Args:
         codes: How parameters became columns.
-        data: Arms and observations, already transformed.
+        data: Arms and observations, already transformed, in order of completion.
         aim: What counts; None where nothing can be known about it.
         pending: (p, d) points under evaluation, and others that are not to be proposed again.
         failed: (q, d) points that failed.
@@ -121,21 +152,33 @@ def history_of(
     metadata = arms["metadata"].tolist()
     regions = np.array([_region(entry) for entry in metadata], dtype=np.int64)
     is_known: NDArray[np.bool_] = ~np.any(np.isnan(values), axis=1)
-    times = [entry.get(Keys.TRIAL_COMPLETION_TIMESTAMP, np.inf) for entry in metadata]
-    completed = np.array(times, dtype=float)
-    # In order of completion, as the trust region saw them.
-    order = np.argsort(completed, kind="stable")
-    order = order[is_known[order]]
+    completed = _completed(arms)[is_known]
     return History(
-        points[order],
-        values[order, 0] if values.shape[1] == 1 else values[order],
-        regions[order],
-        _not_among(np.concatenate([pending, points[~is_known]]), points[order]),
+        points[is_known],
+        values[is_known, 0] if values.shape[1] == 1 else values[is_known],
+        regions[is_known],
+        _not_among(np.concatenate([pending, points[~is_known]]), points[is_known]),
         failed,
-        constraints[order] if constraints.shape[1] else None,
-        None if np.isnan(noise[order]).all() else noise[order],
-        np.searchsorted(completed[order], failed_at, side="right") if len(failed_at) else None,
+        constraints[is_known] if constraints.shape[1] else None,
+        None if np.isnan(noise[is_known]).all() else noise[is_known],
+        np.searchsorted(completed, failed_at, side="right") if len(failed_at) else None,
     )
+
+
+def in_order_of_completion(data: ExperimentData) -> ExperimentData:
+    """Return arms and observations in the order in which their trials were completed.
+
+    That is how the trust region saw them, and how fits of fewer arms go on to more.
+    """
+    arms = data.arm_data.iloc[np.argsort(_completed(data.arm_data), kind="stable")]
+    return ExperimentData(arms, data.observation_data.reindex(arms.index))
+
+
+def _completed(arms: DataFrame) -> Array:
+    """(n,) when the trials of arms were completed, in seconds; infinity where that is unknown."""
+    entries = arms["metadata"]
+    times = [entry.get(Keys.TRIAL_COMPLETION_TIMESTAMP, np.inf) for entry in entries]
+    return np.array(times, dtype=float)
 
 
 def _sums(columns: Array, weights: Array) -> Array:

@@ -24,8 +24,9 @@ from ax.utils.common.logger import get_logger
 from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
+from heat_plugins.ax.experiment_data import Side
 from heat_plugins.botorch import HeatGP
-from heat_plugins.gp.fit import FitCache
+from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.insight.sobol import total_effects
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
@@ -93,6 +94,10 @@ class HeatStartGenerator(Generator):
         """Return the settings with a model that knows more about the parameters."""
         return replace(self.settings, model=model)
 
+    def kernel_of(self, metric: str) -> KernelFit | None:
+        """Return the kernel of a metric; None where it has to be fitted yet."""
+        return None
+
     @property
     def can_predict(self) -> bool:
         """Whether there is a model that Ax can ask."""
@@ -108,8 +113,8 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
     """Keeps the settings, and a :class:`~heat_plugins.botorch.HeatGP` for each metric.
 
     Everything that Ax does with a model goes through these: predictions, cross-validation,
-    sensitivities, best points. The next arms still come from the core. The arguments are those
-    of the base, written out because Ax finds their names in the signature.
+    sensitivities, best points. The next arms are chosen with the same kernels. The arguments are
+    those of the base, written out because Ax finds their names in the signature.
     """
 
     def __init__(
@@ -123,7 +128,8 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
         HeatStartGenerator.__init__(
             self, seed, n_startup_trials, deterministic_objective, trust_region, model
         )
-        self._caches = _Caches()  # of predictions
+        self._caches = _Caches()
+        self.sides: Mapping[str, Side] = {}  # the bad ones of metrics
         self._doubted: set[str] = set()  # metrics whose standard errors are too small
         config = ModelConfig(
             botorch_model_class=HeatGP, input_transform_classes=None, name="HeatGP"
@@ -158,6 +164,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
                 deterministic=self.settings.deterministic,
                 learns_noise=[d.outcome_names[0] for d in datasets if _has_unknown_noise(d)],
                 caches=self._caches,
+                sides=self.sides,
                 slopes_of_codes=True,
                 **additional_model_inputs,
             )
@@ -180,6 +187,12 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
         model = self.surrogate.model
         models: Any = model.models if isinstance(model, ModelList) else [model]
         return list(models)
+
+    def kernel_of(self, metric: str) -> KernelFit | None:
+        """Return the kernel of a metric as the data have it; None where there is none."""
+        if not self.can_predict or metric not in self.surrogate.outcomes:
+            return None
+        return self._gps[self.surrogate.outcomes.index(metric)].kernel_fit
 
     def best_point(
         self, search_space_digest: SearchSpaceDigest, torch_opt_config: TorchOptConfig
@@ -227,10 +240,13 @@ def _inputs_of_heat_gp(
     # Not what this part of the data says: cross-validation must leave the model as it is.
     (metric,) = dataset.outcome_names
     learns_noise = metric in options.pop("learns_noise")
+    side = options.pop("sides").get(metric, Side(maximise=True))
     return {
         "train_X": dataset.X,
         "train_Y": dataset.Y,
         "train_Yvar": None if learns_noise else dataset.Yvar,
+        "maximise": side.maximise,
+        "boundary": side.boundary,
         "cache": options.pop("caches").setdefault(metric, FitCache()),
         **options,
     }

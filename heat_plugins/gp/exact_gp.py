@@ -6,18 +6,14 @@ Notation
     theta        (p,) hyperparameters of the kernel (kernels/base.py)
     lam          noise variance as a share of the signal variance
     tau          (n,) known noise: variances of the standardised values, 0 where not known
-    K            (n, n) kernel + diag(lam + tau + blur^2 (y - min y)^2)
+    K            (n, n) kernel matrix + diag(lam + tau)
     y            (n,) standardised values
     sigma2       signal variance
     ===========  =====================================================================
 
-Bad values may be fitted loosely, the more so the worse they are (the blur). What a choice
-does far from the optimum says little about what it does near it, and a model that has to
-reproduce both is sure of things that are not so.
-
 The signal variance has its best value in closed form given the rest. That is so because all
-of the noise is a share of it, the known one too: tau is what was measured where sigma2 is 1,
-as it nearly is for standardised values. The value and the
+of the noise is a share of it, the known one too: while hyperparameters are learnt, tau is what
+was measured where sigma2 is 1, as it nearly is for standardised values. The value and the
 gradient of the density cost one Cholesky factor, one inverse and what the kernel takes.
 """
 
@@ -39,18 +35,25 @@ __all__ = [
     "Surrogate",
     "fit",
     "log_prior_of_no_noise",
+    "variance_and_rest",
 ]
 
 LOG_NOISE_PRIOR = (np.log(1e-2), 2.0)  # centre and deviation
-LOG_NOISE_BOUNDS = (np.log(1e-5), np.log(1e2))
+LOG_NOISE_BOUNDS = (np.log(1e-6), np.log(1e2))
 # Where a fit may start. From little noise alone a noisy objective looks as if no two points had
 # anything to do with each other, which is a maximum of the density too.
 STARTING_NOISE = (1e-2, 0.3)
-DETERMINISTIC_NOISE = 1e-4
+DETERMINISTIC_NOISE = 1e-6
 # An inverse-gamma prior worth this many observations keeps sigma2 near 1 when n is small.
 VARIANCE_PRIOR_COUNT = 4.0
 
 COLD_ITERATIONS = 30
+
+VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at the most
+VARIANCE_TOLERANCE = 1e-9
+# Of the signal variance. Values that fit no kernel make that variance so large that known noise
+# would be next to nothing beside it, and the covariance matrix singular.
+LEAST_NOISE_SHARE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +72,10 @@ class Hyperparameters:
         """Undo :meth:`to_vector`."""
         return Hyperparameters(vector[:-1], float(vector[-1]))
 
-    def noise(self, values: Array, blur: float) -> Array:
-        """Return (n,) how far off each value may be, as variances in units of sigma2."""
-        badness = values - values.min()
-        noise: Array = np.exp(self.log_noise) + (blur * badness) ** 2
-        return noise
+    @property
+    def noise(self) -> float:
+        """The noise variance lam, as a share of the signal variance."""
+        return float(np.exp(self.log_noise))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,7 @@ class NegativeLogDensity:
         return value + prior, gradient + prior_gradient
 
     def _noise(self, hyperparameters: Hyperparameters) -> Array:
-        return hyperparameters.noise(self.values, self.kernel.blur) + self.known_noise
+        return hyperparameters.noise + self.known_noise
 
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
         """Minus the log prior density, and its gradient."""
@@ -258,8 +260,9 @@ class Surrogate:
         theta = hyperparameters.theta
         self._cross = kernel.given(theta, everything)
         matrix = kernel.matrix(theta, kernel.prepare(everything))
-        noise = np.full(len(matrix), np.exp(hyperparameters.log_noise))
-        noise[:n] = hyperparameters.noise(values, kernel.blur) + _or_nothing(known_noise, n)
+        # Where nothing is measured yet, at least as much as exact values have.
+        noise = np.full(len(matrix), max(hyperparameters.noise, DETERMINISTIC_NOISE))
+        noise[:n] = hyperparameters.noise + _or_nothing(known_noise, n)
         factor = _cholesky(matrix, noise)
         inverse_factor, _ = linalg.lapack.dtrtri(factor, lower=1)  # inverse of L, lower
         # The observations come first, so their own factor is the leading block.
@@ -314,3 +317,39 @@ class Surrogate:
         if reduction < 1e-12:
             reduction, variance_gradient = 1e-12, np.zeros(len(columns))
         return float(mean), self.variance * reduction, mean_gradient, variance_gradient
+
+
+def variance_and_rest(
+    kernel: Kernel,
+    hyperparameters: Hyperparameters,
+    points: Array,
+    values: Array,
+    noise: Array,
+    *,
+    learns_rest: bool,
+) -> tuple[float, float]:
+    """Return the signal variance next to known noise, and the variance that is added to that.
+
+    Args:
+        kernel: The kernel.
+        hyperparameters: Their noise is what is added, where it was learnt.
+        points: (n, d) observed points.
+        values: (n,) standardised values.
+        noise: (n,) known variances of these.
+        learns_rest: Whether it was learnt how much more there is.
+    """
+    exact = Hyperparameters(hyperparameters.theta, -np.inf)
+    # Noise is a share of the signal variance, which in turn depends on it: smaller shares make
+    # it larger, up to that of the least share, so this converges.
+    variance, rest = 1.0, 0.0
+    for _ in range(VARIANCE_ROUNDS):
+        before = variance
+        if learns_rest:
+            rest = variance * hyperparameters.noise
+        else:
+            rest = max(0.0, variance * LEAST_NOISE_SHARE - float(noise.min()))
+        shares = (noise + rest) / variance
+        variance = Surrogate(kernel, exact, points, values, known_noise=shares).variance
+        if abs(variance - before) < VARIANCE_TOLERANCE * variance:
+            break
+    return variance, float(rest)

@@ -12,12 +12,10 @@ forth with every small difference costs more than a slightly less likely model d
 
 Unless the user says that the objective is deterministic, two models are fitted: one with next to
 no noise, and one whose noise is learnt. Where noise is not more likely, there is none. Where it
-is far more likely and large, there is. In between nobody can tell noise from ruggedness, or from
-bad values that the model does not fit; and either mistake is costly. With noise where there is
-none, small differences between the best values, all that is left to gain, count for nothing;
-without it where there is some, lucky values are taken for good ones. So there the two take turns,
-and the model without noise has two of three: one look from afar now and then is enough to leave a
-lucky value, but what is within reach takes many small steps.
+is far more likely and large, there is. In between nobody can tell noise from ruggedness, and
+either mistake is costly: with noise where there is none, small differences between the best
+values, all that is left to gain, count for nothing; without it where there is some, lucky values
+are taken for good ones. So there the two take turns, and the model without noise has two of three.
 """
 
 from __future__ import annotations
@@ -130,7 +128,7 @@ def fitted(
         before.points.tobytes(),
         before.values.tobytes(),
         b"" if before.noise is None else before.noise.tobytes(),
-        f"{data.deterministic} {max_points} {data.evenly} {data.learns_rest}".encode(),
+        f"{data.deterministic} {max_points} {data.learns_rest}".encode(),
     )
     if cache.key != key:
         cache.key, cache.candidates = key, _candidates(builder, before, max_points)
@@ -141,7 +139,7 @@ def fitted(
         return start
     kernel = start.kernel
     if isinstance(builder.model.combination, RandomDecomposition):
-        kernel = _kernel(builder, builder.model.combination, data)
+        kernel = builder.kernel(builder.model.combination, n)
     some = data.to_fit(max_points)
     more = fit(
         kernel,
@@ -173,7 +171,7 @@ def _candidates(
     some = data.to_fit(max_points)
 
     def fit_to(combination: Combination | None) -> tuple[KernelFit, float]:
-        kernel = _kernel(builder, combination, data)
+        kernel = builder.kernel(combination, len(data))
         name = _name(combination)
 
         def fit_with(*, is_noise_free: bool) -> tuple[KernelFit, float]:
@@ -199,12 +197,10 @@ def _candidates(
         exact, density = fit_with(is_noise_free=True)
         noisy, noisy_density = fit_with(is_noise_free=False)
         evidence = noisy_density - density - log_prior_of_no_noise()
-        if noisy.hyperparameters.log_noise < np.log(LEAST_NOISE):
-            return exact, max(density, noisy_density)
-        is_much = noisy.hyperparameters.log_noise > np.log(MUCH_NOISE)
-        if evidence > CLEAR_NOISE and is_much:
+        noise = noisy.hyperparameters.noise
+        if evidence > CLEAR_NOISE and noise > MUCH_NOISE:
             return noisy, noisy_density
-        if evidence > SOME_NOISE:
+        if evidence > SOME_NOISE and noise >= LEAST_NOISE:
             exact = replace(exact, rival=noisy)
         return exact, max(density, noisy_density)
 
@@ -221,13 +217,6 @@ def _candidates(
 def _with_evidence(chosen: KernelFit, evidence: Mapping[str, float]) -> KernelFit:
     rival = None if chosen.rival is None else replace(chosen.rival, evidence=evidence)
     return replace(chosen, evidence=evidence, rival=rival)
-
-
-def _kernel(builder: KernelBuilder, combination: Combination | None, data: OutcomeData) -> Kernel:
-    kernel = builder.kernel(combination, len(data))
-    if data.evenly:
-        kernel.blur = 0.0
-    return kernel
 
 
 def _name(combination: Combination | None) -> str:

@@ -47,19 +47,16 @@ class OutcomeData:
         noise: (n,) known variances of the values, NaN where they are not known; None for nothing
             known.
         deterministic: Whether equal points always have equal values; None to find out.
-        evenly: Whether bad values are to be fitted as closely as good ones: those of one
-            objective may be good in another, and limits may lie anywhere.
-        is_constraint: Whether 0 has a meaning, and must have a place among the values.
         learns_rest: Whether there is more noise than is known, and the rest is learnt.
+        boundary: Where bad values begin, if that is known: 0 for constraints.
     """
 
     points: Array
     values: Array
     noise: Array | None = None
     deterministic: bool | None = None
-    evenly: bool = True
-    is_constraint: bool = False
     learns_rest: bool = False
+    boundary: float = -np.inf
 
     def __len__(self) -> int:
         """Return the number of observations."""
@@ -95,7 +92,7 @@ class OutcomeData:
     @cached_property
     def standardised(self) -> Standardised:
         """The observations, standardised."""
-        values = standardise(self.values, self.evenly)
+        values = standardise(self.values, self.boundary)
         noise = self.noise
         if noise is not None:
             noise = standardise_noise(noise, self.values, values)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from heat_plugins.space import Array
@@ -49,8 +51,10 @@ def standardise_noise(noise: Array, values: Array, standardised: Array) -> Array
     return scaled
 
 
-def place_of(number: float, values: Array, standardised: Array) -> float:
-    """Return where a number lies on the scale of values (n,) that were standardised evenly.
+def place_of(
+    number: float, values: Array, standardised: Array, boundary: float = -np.inf
+) -> float:
+    """Return where a number lies on the scale of standardised values (n,).
 
     That is a straight line through the values, wherever the number is; far on the bad side it
     is pulled in as a value would be.
@@ -63,12 +67,12 @@ def place_of(number: float, values: Array, standardised: Array) -> float:
     median = np.median(known)
     spread = median - np.quantile(known, 0.1)
     if spread > 0.0:
-        number = min(number, float(median + BAD_SIDE_LIMIT * spread))
+        number = min(number, max(float(median), boundary) + BAD_SIDE_LIMIT * float(spread))
     best = finite[np.argmin(known)]
     return float(standardised[best] + (number - values[best]) / unit)
 
 
-def standardise(values: Array, evenly: bool = True) -> Array:
+def standardise(values: Array, boundary: float = -np.inf) -> Array:
     """Return values (n,) with mean 0 and deviation 1, robust to outliers and infinities.
 
     Values are minimised. A value far on the bad side (an objective that returns 1e9 or
@@ -77,35 +81,31 @@ def standardise(values: Array, evenly: bool = True) -> Array:
 
     Args:
         values: (n,) the values.
-        evenly: Whether bad values matter as much as good ones. Then only outliers are pulled
-            in. Otherwise all that are worse than the median are: how bad they are says little
-            about where good ones are, and a long tail must not squeeze those together. With z
-            the distance from the median, in spreads of the better half, z becomes log(1 + z).
+        boundary: Where bad values begin, if that is known: it stays among them.
     """
     finite = values[np.isfinite(values)]
     if finite.size == 0:
         return np.where(np.isposinf(values), 1.0, np.where(np.isneginf(values), -1.0, 0.0))
-    # Sums and differences of values near the largest double would overflow.
-    scale = max(float(np.max(np.abs(finite))), np.finfo(float).tiny)
-    finite, values = finite / scale, values / scale
-    median = np.median(finite)
-    spread = median - np.quantile(finite, 0.1)
-    pulled = values
+    # Differences of values near the largest double would overflow. A power of two rounds nothing.
+    scale = math.ldexp(1.0, math.frexp(float(np.max(np.abs(finite))))[1] - 1)
+    finite, values, boundary = finite / scale, values / scale, boundary / scale
+    median = float(np.median(finite))
+    values, finite = values - median, finite - median
+    spread = -float(np.quantile(finite, 0.1))
     if spread > 0:
-        above = np.where(np.isfinite(values), np.maximum(values - median, 0.0), 0.0)
-        with np.errstate(over="ignore"):
-            badness = np.minimum(above / spread, np.finfo(float).max)
-        lower = np.minimum(badness, BAD_SIDE_LIMIT) if evenly else np.log1p(badness)
-        pulled = np.where(badness > 0.0, median + spread * lower, values)
-    known = pulled[np.isfinite(pulled)]
+        worst = max(0.0, boundary - median) + BAD_SIDE_LIMIT * spread
+        values = np.where(np.isfinite(values), np.minimum(values, worst), values)
+    known = values[np.isfinite(values)]
     # An infinite value is a little worse (or better) than everything finite.
     step = 0.1 * (known.max() - known.min()) or 1.0
-    pulled = np.where(np.isposinf(pulled), known.max() + step, pulled)
-    pulled = np.where(np.isneginf(pulled), known.min() - step, pulled)
-    centred: Array = pulled - pulled.mean()
-    largest = np.max(np.abs(centred))
-    if largest <= 1e-15 * np.max(np.abs(pulled)):  # nothing but rounding differs
+    values = np.where(np.isposinf(values), known.max() + step, values)
+    values = np.where(np.isneginf(values), known.min() - step, values)
+    centred: Array = values - values.mean()
+    furthest = np.max(np.abs(centred))
+    if furthest <= 1e-15 * max(
+        abs(median), np.max(np.abs(values))
+    ):  # nothing but rounding differs
         return np.zeros_like(centred)
-    centred /= largest  # squares of tiny differences would underflow
+    centred /= furthest  # squares of tiny differences would underflow
     standardised: Array = centred / centred.std()
     return standardised

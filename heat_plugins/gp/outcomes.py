@@ -8,10 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.exact_gp import (
+    DETERMINISTIC_NOISE,
+    Hyperparameters,
+    Surrogate,
+    variance_and_rest,
+)
 from heat_plugins.gp.fit import FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
-from heat_plugins.gp.outcome_transform import standardise, standardise_noise
+from heat_plugins.gp.outcome_transform import place_of
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Space
 
@@ -40,7 +45,6 @@ class Outcome:
         zero: Where 0 lies among the standardised values of a constraint; NaN of an objective.
         believed: (k,) what to take for the true values: those that came, or what the model
             makes of them where their noise is known.
-        has_known_noise: Whether it is.
     """
 
     surrogate: Surrogate
@@ -51,7 +55,6 @@ class Outcome:
     is_deterministic: bool
     zero: float
     believed: Array
-    has_known_noise: bool = False
 
     def incumbent(self, among: NDArray[np.bool_], row: int | None) -> float | None:
         """Return the standardised value to improve on; None where there is none.
@@ -60,21 +63,13 @@ class Outcome:
             among: (n,) which trials count.
             row: The trial whose value it should be, if that is known exactly.
         """
-        counted = self.rows[among[self.rows]] if row is None else np.array([row])
-        counted = counted[among[counted]]
-        seen = float(self.values[np.isin(self.rows, counted)].min()) if len(counted) else None
         if self.is_deterministic:
-            return seen
+            counted = self.rows[among[self.rows]] if row is None else np.array([row])
+            values = self.values[np.isin(self.rows, counted[among[counted]])]
+            return float(values.min()) if len(values) else None
+        # A lucky noisy value is no level to improve on; the model's own idea of it is.
         means = self.surrogate.mean(self.points[among[self.modelled]])
-        if not len(means):
-            return None
-        expected = float(means.min())
-        if self.has_known_noise or seen is None:
-            return expected
-        # A lucky noisy value is no level to improve on; the model's own idea of it is. But a
-        # rugged objective looks like a noisy one, and there the best value is real: a search
-        # that is content with the model's idea stays where it is. Halfway does for both.
-        return 0.5 * (seen + expected)
+        return float(means.min()) if len(means) else None
 
     @property
     def points(self) -> Array:
@@ -130,6 +125,7 @@ def fit_outcome(
     *,
     centre: Array | None = None,
     without_value: Array | None = None,
+    fit: KernelFit | None = None,
 ) -> Outcome:
     """Return the model of one outcome.
 
@@ -140,37 +136,45 @@ def fit_outcome(
         cache: Where the last fit of this outcome is kept.
         centre: (d,) the middle of the trust region, if there is one.
         without_value: (p, d) points under evaluation, and those that failed.
+        fit: The kernel, where it has been fitted to these observations already.
     """
     rows = np.flatnonzero(~np.isnan(data.values))
     data = data.at(rows).settled(builder.space)
-    chosen = fitted(builder, data, budget.fit_points, cache)
-    (points, standardised, noise), zero = data.standardised, np.nan
-    if data.is_constraint:
-        # On the same scale: where does a constraint begin to be broken?
-        *_, zero = with_zero = standardise(np.append(data.values, 0.0), data.evenly)
-        standardised = with_zero[:-1]
-        if data.noise is not None:
-            noise = standardise_noise(data.noise, data.values, standardised)
+    chosen = fitted(builder, data, budget.fit_points, cache) if fit is None else fit
+    points, values, noise = data.standardised
     some = _model_points(builder.space, points, data.values, centre, budget.model_points)
+    hyperparameters = chosen.hyperparameters
+    if noise is not None and not np.isnan(noise).any():
+        noise = np.maximum(noise, DETERMINISTIC_NOISE)
+        variance, rest = variance_and_rest(
+            chosen.kernel,
+            hyperparameters,
+            points[some],
+            values[some],
+            noise[some],
+            learns_rest=data.learns_rest,
+        )
+        hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
+        noise = (noise + rest) / variance
     # Failed points too: without a value, but not to be surrounded by more of their kind.
     surrogate = Surrogate(
         chosen.kernel,
-        chosen.hyperparameters,
+        hyperparameters,
         points[some],
-        standardised[some],
+        values[some],
         None if without_value is None else without_value[-budget.model_points // 2 :],
         None if noise is None else noise[some],
     )
     return Outcome(
         surrogate,
         chosen,
-        standardised,
+        values,
         rows,
         rows[some],
         chosen.is_noise_free,
-        float(zero),
-        standardised if noise is None else surrogate.mean(points),
-        noise is not None,
+        # Where a constraint begins to be broken.
+        place_of(0.0, data.values, values, data.boundary),
+        values if noise is None else surrogate.mean(points),
     )
 
 

@@ -71,8 +71,6 @@ def fit_everywhere(builder: KernelBuilder, points: Array, values: Array) -> Surr
     model = builder.model
     combinations = [*CANDIDATES.values()] if model.is_auto else [model.combination]
     kernels = [builder.kernel(combination, len(points)) for combination in combinations]
-    for kernel in kernels:
-        kernel.blur = 0.0  # bad values show what a parameter does as well as good ones
     fits = [fit(kernel, points, values, deterministic=False) for kernel in kernels]
     # A fit gone wrong is the least likely.
     losses = np.nan_to_num([result.negative_log_density for result in fits], nan=np.inf)

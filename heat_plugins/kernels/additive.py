@@ -107,10 +107,6 @@ class OrdersKernel(Kernel):
         # Power sums of very many orders are inaccurate; the builder then makes choices units.
         self._by_units_alone = not len(n_choices) and loses_digits(len(units), self.max_order)
         self.has_remainder = remainder and orthogonal and self.max_order < self._n_units
-        if self.has_remainder:
-            # Effects that add up are the same far from the optimum; the remainder is what
-            # makes room for the rest.
-            self.blur = 0.0
         # One order alone needs no strength; with a constant it has one to be compared with.
         own = self.max_order if self.max_order > 1 or orthogonal else 0
         self._centres = np.array([0.0] * own + [LOG_REMAINDER_CENTRE] * self.has_remainder)

@@ -98,13 +98,11 @@ class Kernel(ABC):
         level: Which hyperparameter is the common level of its log weights; None if there is
             no such thing. Kernels that are units of a larger one are compared by it.
         warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
-        blur: How loosely bad values are fitted (gp/exact_gp.py).
     """
 
     bounds: Array
     level: int | None = None
     warm_steps: int = 4
-    blur: float = 0.1
 
     @property
     def n_hyperparameters(self) -> int:

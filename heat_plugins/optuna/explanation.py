@@ -83,7 +83,7 @@ def explain(
     conditions = learn_conditions(space, history.points)
     builder = cache.builder_for(space, settings.model, conditions)
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
-    model = outcome_of(builder, history, settings, cache, objective, evenly=True)
+    model = outcome_of(builder, history, settings, cache, objective)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
     from heat_plugins.insight.sobol import fit_everywhere, scaled
 

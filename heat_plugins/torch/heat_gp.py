@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from heat_plugins._extras import require
@@ -44,13 +43,14 @@ from torch import Tensor
 
 from heat_plugins.gp.exact_gp import (
     DETERMINISTIC_NOISE,
+    LEAST_NOISE_SHARE,
     LOG_NOISE_PRIOR,
     Hyperparameters,
     Surrogate,
+    variance_and_rest,
 )
-from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, fitted
+from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
-from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -64,18 +64,12 @@ from heat_plugins.torch.fitted_kernel import FittedKernel
 __all__ = ["HeatGP"]
 
 MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
-VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at the most
-VARIANCE_TOLERANCE = 1e-9
-# Of the signal variance. Values that fit no kernel make that variance so large that known noise
-# would be next to nothing beside it, and the covariance matrix singular.
-LEAST_NOISE_SHARE = 1e-5
 
 
 class HeatGP(SingleTaskGP):
     r"""The Gaussian process of the core as a BoTorch model of one outcome.
 
     Zero mean on standardised values, kernel sigma2 k(x, x'), noise of the variance lam sigma2.
-    Unlike in a suggestion for Optuna, bad values are fitted as closely as good ones.
 
     A new model has the hyperparameters that a fit starts from; :meth:`fit` learns them, and so
     does ``fit_gpytorch_mll``. All of them are in the state dict, also which kernel was chosen
@@ -98,6 +92,9 @@ class HeatGP(SingleTaskGP):
         outcome_transform: As in BoTorch: ``Standardize(m=1)`` unless given, none if None. The
             priors are made for standardised values.
         input_transform: As in BoTorch, but there is none: it would turn codes into other ones.
+        maximise: Whether large values are the good ones, as for BoTorch's acquisition functions.
+            Outliers on the other side are pulled in before the hyperparameters are learnt.
+        boundary: Where bad values begin, if that is known: the bound of a constraint.
         cache: Where the last fit is kept, for models of ever more observations. It saves time
             and changes nothing else.
         slopes_of_codes: Whether the gradient in ordered codes is the mean difference to their
@@ -107,7 +104,7 @@ class HeatGP(SingleTaskGP):
     _supports_batched_models = False  # Ax then makes a list of such models
     _clear_cache: Callable[[], None]
     selection: Tensor
-    has_more_noise: bool = False  # than train_Yvar says
+    kernel_fit: KernelFit | None = None  # what the observations say; None before a fit
 
     def __init__(
         self,
@@ -119,6 +116,8 @@ class HeatGP(SingleTaskGP):
         model: Model | None = None,
         conditions: Conditions | None = None,
         deterministic: bool = False,
+        maximise: bool = True,
+        boundary: float | None = None,
         outcome_transform: OutcomeTransform | Any | None = DEFAULT,
         input_transform: None = None,
         cache: FitCache | None = None,
@@ -152,7 +151,7 @@ class HeatGP(SingleTaskGP):
                 self._standardised_noise(train_X, train_Y, train_Yvar)
             )
         self.space = space
-        self.deterministic = deterministic
+        self.deterministic, self.maximise, self.boundary = deterministic, maximise, boundary
         self._builder, self._cache = builder, cache
         variances = None if train_Yvar is None else to_numpy(train_Yvar)[:, 0]
         self._given = to_numpy(train_Y)[:, 0], variances
@@ -161,6 +160,11 @@ class HeatGP(SingleTaskGP):
         self.register_buffer("selection", torch.zeros(2, dtype=torch.float64))
         start = Hyperparameters(kernel.numpy_kernel.start(1.0), LOG_NOISE_PRIOR[0])
         self._take(chosen, n, kernel.numpy_kernel, start)
+
+    @property
+    def has_more_noise(self) -> bool:
+        """Whether there is more noise than ``train_Yvar`` says."""
+        return self.kernel_fit is not None and self.kernel_fit.learns_rest
 
     @property
     def kernel(self) -> FittedKernel:
@@ -190,17 +194,14 @@ class HeatGP(SingleTaskGP):
                 f"batch of shape {tuple(self.train_targets.shape[:-1])}"
             )
         points, values, noise = self._observations()
+        boundary, sign = -np.inf, -1.0 if self.maximise else 1.0
         if len(self._given[0]) == len(values):
             # As they came: those of fewer observations are then the same, and so is their fit.
             values, noise = self._given
-        is_deterministic = self.deterministic and not has_conflicts(points, values)
-        # Evenly: a BoTorch model does not know which values are bad.
-        data = OutcomeData(points, values, noise, is_deterministic, evenly=True)
-        if noise is not None:
-            is_more = noise_is_underreported(self.space, points, values, noise)
-            data = replace(data, learns_rest=is_more)
-        chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
-        self.has_more_noise = chosen.learns_rest
+            boundary = -np.inf if self.boundary is None else sign * self.boundary
+        data = OutcomeData(points, sign * values, noise, self.deterministic, boundary=boundary)
+        data = data.settled(self.space)
+        self.kernel_fit = chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
         candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
         self._take(candidate, len(points), chosen.kernel, chosen.hyperparameters)
         return self
@@ -264,48 +265,31 @@ class HeatGP(SingleTaskGP):
     ) -> None:
         """Make these the hyperparameters, with the signal variance that suits them."""
         points, values, noise = self._observations()
-        variance, rest = self._variance_and_rest(
-            numpy_kernel, hyperparameters, points, values, noise
-        )
+        rest = 0.0
+        if noise is None:
+            variance = Surrogate(numpy_kernel, hyperparameters, points, values).variance
+        else:
+            variance, rest = variance_and_rest(
+                numpy_kernel,
+                hyperparameters,
+                points,
+                values,
+                noise,
+                learns_rest=self.has_more_noise,
+            )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
         self.kernel.use(numpy_kernel, hyperparameters.theta)
         # As a tensor: GPyTorch takes plain numbers for single precision.
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2
         if noise is None:
-            self.likelihood.noise = sigma2[None] * float(np.exp(hyperparameters.log_noise))
+            # GPyTorch's algebra needs more noise than ours does.
+            self.likelihood.noise = sigma2[None] * max(hyperparameters.noise, LEAST_NOISE_SHARE)
         else:
             self.likelihood.rest = torch.tensor(rest, dtype=torch.float64).to(sigma2)
         self.to(self.train_targets)
         self.requires_grad_(False)
         self._clear_cache()
-
-    def _variance_and_rest(
-        self,
-        numpy_kernel: Kernel,
-        hyperparameters: Hyperparameters,
-        points: Array,
-        values: Array,
-        noise: Array | None,
-    ) -> tuple[float, float]:
-        """Return the signal variance, and the variance that is added to known noise."""
-        if noise is None:
-            return Surrogate(numpy_kernel, hyperparameters, points, values).variance, 0.0
-        exact = Hyperparameters(hyperparameters.theta, -np.inf)
-        # To the core known noise is a share of the signal variance, which in turn depends on
-        # it: smaller shares make it larger, up to that of the least share, so this converges.
-        variance, rest = 1.0, 0.0
-        for _ in range(VARIANCE_ROUNDS):
-            before = variance
-            if self.has_more_noise:
-                rest = variance * np.exp(hyperparameters.log_noise)
-            else:
-                rest = max(0.0, variance * LEAST_NOISE_SHARE - DETERMINISTIC_NOISE)
-            shares = (noise + rest) / variance
-            variance = Surrogate(numpy_kernel, exact, points, values, known_noise=shares).variance
-            if abs(variance - before) < VARIANCE_TOLERANCE * variance:
-                break
-        return variance, float(rest)
 
     def _load_from_state_dict(
         self, state_dict: Mapping[str, Any], prefix: str, *args: Any, **kwargs: Any
@@ -342,9 +326,7 @@ def _numpy_kernel(builder: KernelBuilder, candidate: int, n_observations: int) -
     combination: Combination | None = builder.model.combination
     if builder.model.is_auto:
         combination = [*CANDIDATES.values()][candidate]
-    numpy_kernel = builder.kernel(combination, n_observations)
-    numpy_kernel.blur = 0.0  # a BoTorch model does not know which values are bad
-    return numpy_kernel
+    return builder.kernel(combination, n_observations)
 
 
 def _fit_heat_gp(mll: Any, _: type, __: type, **kwargs: Any) -> Any:

@@ -117,7 +117,7 @@ def test_a_higher_limit_is_more_probable(surrogates):
     points = SPACE.sample(20, np.random.default_rng(4))
     limits = np.linspace(-30.0, 3.0, 40)
     values = np.array([LogFeasibility(surrogates[:1], [limit])(points) for limit in limits])
-    assert np.all(np.diff(values, axis=0) > 0.0)
+    assert np.all((np.diff(values, axis=0) > 0.0) | (values[1:] > -1e-12))
 
 
 def test_a_sum_is_the_sum_of_its_terms(surrogates):

@@ -14,7 +14,6 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     fit,
 )
-from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.distance import SMALLEST_TOTAL, DistanceKernel
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
@@ -63,14 +62,12 @@ def correlations(space, hyperparameters, left, right):
     return mixed_kernel(left, right, weights, space.is_categorical)
 
 
-def inverse_of_data(space, hyperparameters, points, values, pending=None):
+def inverse_of_data(space, hyperparameters, points, pending=None):
     """The inverse of K, that is of the kernel and the noise of each observation."""
-    badness = values - values.min()
-    noise = np.exp(hyperparameters.log_noise) + (Kernel.blur * badness) ** 2
     if pending is not None:
         points = np.concatenate([points, pending])
-        noise = np.append(noise, np.full(len(pending), np.exp(hyperparameters.log_noise)))
-    return np.linalg.inv(correlations(space, hyperparameters, points, points) + np.diag(noise))
+    noise = hyperparameters.noise * np.eye(len(points))
+    return np.linalg.inv(correlations(space, hyperparameters, points, points) + noise)
 
 
 def density_of(space, points, values):
@@ -98,7 +95,7 @@ def test_posterior_is_the_textbook_formula(space, seed):
     model = model_of(space, hyperparameters, points, values)
     mean, variance = model.posterior(candidates)
 
-    inverse = inverse_of_data(space, hyperparameters, points, values)
+    inverse = inverse_of_data(space, hyperparameters, points)
     cross = correlations(space, hyperparameters, candidates, points)
     np.testing.assert_allclose(mean, cross @ inverse @ values, rtol=1e-8, atol=1e-8)
     explained = np.einsum("ij,jk,ik->i", cross, inverse, cross)
@@ -117,7 +114,7 @@ def test_signal_variance_is_where_its_density_is_highest(space):
     for scale in (0.5, 2.0, 3.0):
         points, values = data(space, 20, rng)
         variance = model_of(space, hyperparameters, points, scale * values).variance
-        inverse = inverse_of_data(space, hyperparameters, points, scale * values)
+        inverse = inverse_of_data(space, hyperparameters, points)
         quadratic = scale**2 * values @ inverse @ values
         counts.append((quadratic - 20.0 * variance) / (variance - 1.0))
     np.testing.assert_allclose(counts, counts[0], rtol=1e-6, atol=1e-6)
@@ -125,8 +122,7 @@ def test_signal_variance_is_where_its_density_is_highest(space):
 
 
 @SPACES
-def test_without_noise_the_model_goes_through_the_data(space, monkeypatch):
-    monkeypatch.setattr(Kernel, "blur", 0.0)
+def test_without_noise_the_model_goes_through_the_data(space):
     rng = np.random.default_rng(5)
     points = np.unique(space.sample(12, rng), axis=0)
     values = rng.standard_normal(len(points))
@@ -238,7 +234,7 @@ def test_pending_points_are_conditioned_on_at_their_means(space, seed, n_pending
     assert np.all(variance[10:] < plain_variance[10:])
 
     # observations at the pending points, with the values the model expects there
-    inverse = inverse_of_data(space, hyperparameters, points, values, pending)
+    inverse = inverse_of_data(space, hyperparameters, points, pending)
     cross = correlations(space, hyperparameters, candidates, np.concatenate([points, pending]))
     imagined = np.concatenate([values, plain.posterior(pending)[0]])
     np.testing.assert_allclose(mean, cross @ inverse @ imagined, atol=1e-6)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp import fit as fit_module
-from heat_plugins.gp.exact_gp import Hyperparameters, fit
+from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE, Hyperparameters, fit
 from heat_plugins.gp.fit import CANDIDATES, FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
@@ -98,7 +98,6 @@ def test_evidence_is_the_log_density_of_each_candidate():
     chosen = learnt(AUTO, points, values)
     for name, combination in CANDIDATES.items():
         kernel = KernelBuilder(SPACE, AUTO).kernel(combination)
-        kernel.blur = 0.0  # evidence is found with all values fitted evenly
         alone = fit(kernel, points, standardise(values), deterministic=True)
         assert chosen.evidence[name] == pytest.approx(-alone.negative_log_density, rel=1e-9)
     kind = DistanceKernel if chosen.name == "product" else OrdersKernel
@@ -213,14 +212,14 @@ def with_noise(deviation, n=99, deterministic=None, model=None):
 def test_values_that_look_exact_are_taken_for_exact():
     for chosen in with_noise(0.0):
         assert chosen.is_noise_free and chosen.rival is None
-        assert chosen.hyperparameters.log_noise == pytest.approx(np.log(1e-4))
+        assert chosen.hyperparameters.noise == pytest.approx(DETERMINISTIC_NOISE)
 
 
 def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
     monkeypatch.setattr(fit_module, "CLEAR_NOISE", 5.0)
     for chosen in with_noise(1.0):
         assert not chosen.is_noise_free
-        assert 0.02 < np.exp(chosen.hyperparameters.log_noise) < 0.5  # 1 of about 6
+        assert 0.02 < chosen.hyperparameters.noise < 0.5  # 1 of about 6
 
 
 def test_little_noise_may_be_something_else(monkeypatch):
@@ -234,8 +233,8 @@ def test_where_nobody_can_tell_the_two_take_turns(monkeypatch):
     monkeypatch.setattr(fit_module, "CLEAR_NOISE", np.inf)
     three = with_noise(1.0)
     assert [chosen.is_noise_free for chosen in three] == [True, True, False]
-    assert three[0].hyperparameters.log_noise == pytest.approx(np.log(1e-4))
-    assert three[2].hyperparameters.log_noise > np.log(1e-3)
+    assert three[0].hyperparameters.noise == pytest.approx(DETERMINISTIC_NOISE)
+    assert three[2].hyperparameters.noise > 1e-3
     monkeypatch.setattr(fit_module, "SOME_NOISE", np.inf)
     assert all(chosen.is_noise_free for chosen in with_noise(1.0))
 

@@ -48,7 +48,7 @@ def test_known_noise_stands_on_the_diagonal():
     hyperparameters = Hyperparameters(THETA, np.log(0.01))
     surrogate = Surrogate(kernel, hyperparameters, points, values, known_noise=known)
     matrix = kernel.matrix(THETA, kernel.prepare(points))
-    matrix += np.diag(0.01 + np.nan_to_num(known) + (kernel.blur * (values - values.min())) ** 2)
+    matrix += np.diag(0.01 + np.nan_to_num(known))
     anywhere = SPACE.sample(7, np.random.default_rng(1))
     cross = kernel.given(THETA, points)(anywhere)
     expected = cross @ np.linalg.solve(matrix, values)
@@ -67,7 +67,6 @@ def test_no_known_noise_is_none():
 def test_a_noisy_value_far_off_moves_the_mean_hardly_and_an_exact_one_does():
     points, values = some_data()
     kernel, hyperparameters = DistanceKernel.of(SPACE), Hyperparameters(THETA, np.log(1e-4))
-    kernel.blur = 0.0
     here = points[-1:]
     without = Surrogate(kernel, hyperparameters, points[:-1], values[:-1]).mean(here)[0]
     far_off = values.copy()
@@ -88,7 +87,6 @@ def test_replicates_count_as_their_average():
     """Three measurements of variance v are one of variance v / 3; nothing else changes."""
     points, values = some_data(10)
     kernel, hyperparameters = DistanceKernel.of(SPACE), Hyperparameters(THETA, np.log(1e-12))
-    kernel.blur = 0.0
     spread = np.array([-0.3, 0.1, 0.2])  # sums to 0
     many = np.concatenate([points, np.repeat(points[:1], 2, axis=0)])
     replicated = np.concatenate([values, [0.0, 0.0]])

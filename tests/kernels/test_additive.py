@@ -374,12 +374,6 @@ def test_where_there_is_no_higher_order_there_is_no_remainder():
         assert len(kernel.order_shares(kernel.start(2.0))) == kernel.max_order + 1
 
 
-def test_kernels_with_a_remainder_do_not_blur_bad_values():
-    """What does not add up far from the optimum has its place in the remainder."""
-    assert kernel_of(CHOICES, 2, remainder=True).blur == 0.0
-    assert kernel_of(CHOICES, 2).blur == KernelBuilder(CHOICES, Model()).kernel().blur > 0.0
-
-
 def test_extreme_weights_of_a_remainder_stay_finite():
     kernel = kernel_of(MIXED, 1, remainder=True)
     points = MIXED.sample(12, np.random.default_rng(8))

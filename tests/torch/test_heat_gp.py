@@ -22,7 +22,7 @@ from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
 from heat_plugins.botorch import HeatGP
-from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.exact_gp import LEAST_NOISE_SHARE, Surrogate
 from heat_plugins.gp.fit import FitCache, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.kernels.build import KernelBuilder
@@ -283,7 +283,7 @@ def test_predictions_are_those_of_the_core(space_name, name):
 def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
     builder = KernelBuilder(MIXED, MODELS[name])
-    observed = OutcomeData(x.numpy(), y[:, 0].numpy(), deterministic=False)
+    observed = OutcomeData(x.numpy(), -y[:, 0].numpy(), deterministic=False).settled(MIXED)
     chosen = fitted(builder, observed, len(x), FitCache())
     expected = chosen.hyperparameters
     np.testing.assert_allclose(gp.hyperparameters.theta, expected.theta, rtol=0.0, atol=1e-8)
@@ -327,7 +327,7 @@ def test_there_is_no_input_transform():
 def test_deterministic_values_have_little_noise_unless_they_conflict():
     x, y = data(MIXED)
     gp = HeatGP(x, y, space=MIXED, deterministic=True).fit()
-    assert np.exp(gp.hyperparameters.log_noise) == pytest.approx(1e-4, rel=1e-6)
+    assert gp.hyperparameters.noise == pytest.approx(LEAST_NOISE_SHARE, rel=1e-6)
     x, y = torch.cat([x, x]), torch.cat([y, y + torch.randn(y.shape).to(y)])
     gp = HeatGP(x, y, space=MIXED, deterministic=True).fit()
     assert np.exp(gp.hyperparameters.log_noise) > 1e-2
