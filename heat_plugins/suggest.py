@@ -169,7 +169,8 @@ def suggest(
     task = _Task.of(problem, history, settings, cache)
     if task.whole.is_empty(task.history.points):
         raise NothingAllowed("no point was found that keeps the limits")
-    if len(task.history.points) < max(settings.n_startup_trials, 1):
+    n_ended = len(task.history.points) + len(task.history.failed)
+    if not len(task.history.points) or n_ended < settings.n_startup_trials:
         return task.any_point(rng)
     goal = Goal(task.history, problem.reference)
     region = TrustRegion()

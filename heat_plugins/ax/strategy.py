@@ -25,7 +25,7 @@ from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.node import HeatNode
-from heat_plugins.spec.model import Mixing, Model, Scale, Structures
+from heat_plugins.spec.model import Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.spec.registry import KernelFunction
 
 __all__ = ["HeatGenerators", "heat_generation_strategy"]
@@ -66,6 +66,7 @@ def heat_generation_strategy(
     order: Mapping[str, Sequence[Any]] | None = None,
     quantitative: Mapping[str, Scale] | Sequence[str] = (),
     mixing: Mixing = "product",
+    numeric_choices: NumericChoices = "auto",
 ) -> GenerationStrategy:
     """Return a generation strategy that optimises with heat kernels.
 
@@ -107,6 +108,9 @@ def heat_generation_strategy(
             are numbers are taken as such anyway.
         mixing: How range parameters combine with choices: ``"product"``, ``"sum"`` or
             ``"mixture"``.
+        numeric_choices: What to make of choices that are all numbers, of which nothing else is
+            said. ``"auto"``: the evidence decides whether their distances mean something, on a
+            linear or a logarithmic scale. ``"unordered"``: they are like any other choices.
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -125,6 +129,7 @@ def heat_generation_strategy(
             order=order or {},
             quantitative=quantitative,
             mixing=mixing,
+            numeric_choices=numeric_choices,
         ).to_json()
     except (TypeError, ValueError) as error:
         raise UserInputError(str(error)) from error

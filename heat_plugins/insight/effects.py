@@ -18,7 +18,9 @@ import numpy as np
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import KernelFit
 from heat_plugins.kernels.additive import OrdersKernel
+from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
+from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.order_terms import elementary_symmetric
 from heat_plugins.runtime.floating_point import usual_errors
@@ -73,12 +75,12 @@ def order_shares(builder: KernelBuilder, chosen: KernelFit) -> dict[int, float] 
     """Return the share of each order in the prior variance, the constant left out.
 
     None for kernels that do not split into orders: those of groups of parameters, of the
-    Hamming distance other than heat kernels, of decompositions.
+    Hamming distance other than heat kernels, of several numbers, of decompositions.
     """
     kernel, theta = chosen.kernel, chosen.hyperparameters.theta
     if isinstance(kernel, OrdersKernel):
         shares = kernel.order_shares(theta)
-    elif isinstance(kernel, DistanceKernel) and builder.is_plain_product:
+    elif builder.is_plain_product and _is_product(kernel):
         shares = _shares_of_product(builder, kernel, theta)
     else:
         return None
@@ -89,7 +91,13 @@ def order_shares(builder: KernelBuilder, chosen: KernelFit) -> dict[int, float] 
     return listed
 
 
-def _shares_of_product(builder: KernelBuilder, kernel: DistanceKernel, theta: Array) -> Array:
+def _is_product(kernel: Kernel) -> bool:
+    if isinstance(kernel, Combined):
+        return kernel.how == "product" and all(map(_is_product, kernel.children))
+    return isinstance(kernel, DistanceKernel)
+
+
+def _shares_of_product(builder: KernelBuilder, kernel: Kernel, theta: Array) -> Array:
     """Return (Q + 1,) shares; the product kernel is the orthogonal one of all orders."""
     columns = range(len(builder.space))
     own = np.array([builder.own_variance(column, kernel, theta) for column in columns])

@@ -25,6 +25,7 @@ from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel, GraphColumn, HeatTime, Tie
 from heat_plugins.kernels.features import (
     AnchorDistances,
+    ChoicePlaces,
     Columns,
     Counts,
     FeatureMap,
@@ -37,7 +38,7 @@ from heat_plugins.kernels.group_average import AllPermutations, GivenPermutation
 from heat_plugins.kernels.number_unit import NumberUnit
 from heat_plugins.kernels.order_terms import loses_digits
 from heat_plugins.kernels.permutations import closure, orbits, sample
-from heat_plugins.kernels.profiles import OfDistance, Profile
+from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
 from heat_plugins.kernels.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
@@ -45,7 +46,7 @@ from heat_plugins.space.categorical import ListedValues, Ordinal
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.graphs import adjacency, is_complete
 from heat_plugins.space.symmetry import Block, Symmetry
-from heat_plugins.spec.declared import kind_of, places_of, positions_of
+from heat_plugins.spec.declared import kind_of, number_places, places_of, positions_of
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
     Additive,
@@ -92,6 +93,7 @@ class KernelBuilder:
         self._graphs: dict[int, GraphDistance] = {}
         self._known_graphs: dict[tuple[int, bytes], GraphDistance] = {}
         self._quantities: dict[int, Array] = {}
+        self._numbers: dict[int, Array] = {}
         self._feature_maps: dict[bytes, FeatureMap] = {}
         for column, parameter in enumerate(space.parameters):
             if isinstance(parameter, ListedValues):
@@ -112,6 +114,9 @@ class KernelBuilder:
             self._check_group(invariance, columns)
         self._check_anchors()
         grouped = [column for _, columns in self._groups for column in columns]
+        if model.numeric_choices == "auto" and self._has_remainders and model.has_ard:
+            for column in np.setdiff1d(np.arange(len(space)), grouped):
+                self._look_for_numbers(int(column))
         every = np.arange(len(space))
         self._single = every[~np.isin(every, grouped)]
         # Once: to list the elements of a group can take a while.
@@ -168,6 +173,16 @@ class KernelBuilder:
             if key not in self._known_graphs:
                 self._known_graphs[key] = GraphDistance(matrix)
             self._graphs[column] = self._known_graphs[key]
+
+    def _look_for_numbers(self, column: int) -> None:
+        """Note the places of choices that are numbers, of which nothing has been said."""
+        parameter = self.space.parameters[column]
+        said = (*self.model.graphs, *self.model.order, *self.model.scales)
+        if not isinstance(parameter, ListedValues) or column in self._graphs:
+            return
+        places = None if parameter.name in said else number_places(parameter)
+        if places is not None:
+            self._numbers[column] = places
 
     @property
     def _has_remainders(self) -> bool:
@@ -325,9 +340,11 @@ class KernelBuilder:
         return self._factors(columns, None, has_ard=True)
 
     def _factors(self, columns: Indices, profile: Profile | None, has_ard: bool) -> Kernel:
-        """Return the product of all factors; one distance, as far as there is one."""
+        """Return the product of all factors; one distance of choices, as far as there is one."""
         parts: list[Part] = []
         factors: list[Kernel] = []
+        is_number = np.isin(columns, self._single) & ~self.space.is_discrete[columns]
+        numbers, columns = columns[is_number], columns[~is_number]
         single = np.intersect1d(columns, self._single)
         graphs = [column for column in single if column in self._graphs]
         plain = single if self._has_remainders else np.setdiff1d(single, graphs)
@@ -335,6 +352,9 @@ class KernelBuilder:
         wide = WideColumns(self._columns(plain[is_wide])) if is_wide.any() else None
         if not is_wide.all():
             parts.append(self._columns(plain[~is_wide]))
+        places = {column: places for column, places in self._numbers.items() if column in single}
+        if places and profile is None and has_ard:
+            parts.append(ChoicePlaces(self.space, places))
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
@@ -345,18 +365,26 @@ class KernelBuilder:
         if anchors is not None:
             parts.append(AnchorDistances(anchors))
         graph_columns = [self._graph_column(column) for column in graphs]
+        # Graphs have heat kernels of their own, whatever the profile is.
+        if profile is not None and graph_columns:
+            factors.append(DistanceKernel(FeatureMap([]), graph_columns))
+            graph_columns = []
         if parts or graph_columns or wide is not None:
-            # Graphs have heat kernels of their own, whatever the profile is.
-            if profile is not None and graph_columns:
-                factors.append(DistanceKernel(FeatureMap([]), graph_columns))
-                graph_columns = []
-            # The same for the models of all objectives and constraints, which share its work.
-            key = columns.tobytes()
-            feature_map = self._feature_maps.setdefault(key, FeatureMap(parts))
+            feature_map = self._feature_map(columns, parts)
             tie = None if has_ard else self._tie(feature_map, plain[~is_wide], wide, graph_columns)
-            if parts or graph_columns or wide is not None:
-                factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))
+            factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))
+        if len(numbers):
+            feature_map = self._feature_map(numbers, [self._columns(numbers)])
+            tie = None if has_ard else Tie(feature_map.log_scales)
+            factors.append(DistanceKernel(feature_map, (), Matern52(), tie))
         return factors[0] if len(factors) == 1 else Combined(factors, "product")
+
+    def _feature_map(self, columns: Indices, parts: list[Part]) -> FeatureMap:
+        """Return the same map for the models of all objectives and constraints.
+
+        It remembers what it did last, so that they share the work.
+        """
+        return self._feature_maps.setdefault(columns.tobytes(), FeatureMap(parts))
 
     def _columns(self, columns: Indices) -> Columns:
         mine = {c: places for c, places in self._quantities.items() if c in columns}
@@ -514,7 +542,10 @@ class KernelBuilder:
     @property
     def is_plain_product(self) -> bool:
         """Whether the kernel, if a product, has one factor for each parameter."""
-        return not self._groups and not self.model.anchors and self._profile() is None
+        # Several numbers have one distance together.
+        has_numbers = int(np.sum(~self.space.is_discrete)) > 1
+        is_plain = not self._groups and not self.model.anchors and self._profile() is None
+        return is_plain and not has_numbers
 
     def own_variance(self, column: int, kernel: Kernel, theta: Array) -> float:
         """Return the mean of k~(x, x), a parameter's part of a product (additive.py).

@@ -154,3 +154,17 @@ class _CombinedCrossCovariance(CrossCovariance):
         """Return covariances (N, n) after single changes."""
         changed = [cross.of_changes(point, columns, coordinates) for cross in self._crosses]
         return _combine(changed, self._share)
+
+    def slopes(self, point: Array, columns: Any) -> tuple[Array, Array]:
+        """Return covariances (n,) of a point (d,) and their slopes (n, c)."""
+        covariances, slopes = zip(
+            *[cross.slopes(point, columns) for cross in self._crosses], strict=True
+        )
+        by_point = np.zeros_like(slopes[0])
+        for i, slope in enumerate(slopes):
+            others = [covariance for j, covariance in enumerate(covariances) if j != i]
+            factor = np.full(len(slope), (1.0 - self._share) / len(slopes))
+            if self._share > 0.0:
+                factor += self._share * _product(others, factor.shape)
+            by_point += factor[:, None] * slope
+        return _combine(covariances, self._share), by_point

@@ -24,7 +24,13 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
-from heat_plugins.kernels.features import Columns, FeatureMap, squared_distances, squared_norms
+from heat_plugins.kernels.features import (
+    ChoicePlaces,
+    Columns,
+    FeatureMap,
+    squared_distances,
+    squared_norms,
+)
 from heat_plugins.kernels.graph_distance import GraphDistance, exchange, exchange_slope
 from heat_plugins.kernels.profiles import Exponential, Profile
 from heat_plugins.kernels.wide_columns import WideColumns
@@ -315,14 +321,27 @@ class _DistanceCrossCovariance(CrossCovariance):
         # (sum of g, n) distances of each choice to the observations
         tables = [table for table, _ in kernel._tables(weights)]
         self._rows = _block_diagonal(tables) @ kernel._indicators(points).T
-        parts = kernel.feature_map.parts
-        self._columns = parts[0] if len(parts) == 1 and isinstance(parts[0], Columns) else None
-        self._is_by_column = not parts or self._columns is not None
+        self._columns: Columns | None = None
+        self._places: ChoicePlaces | None = None
         self._part_of = np.full(points.shape[1], -1)
-        if self._columns is not None:
-            placed = self._columns.placed(points)[:, self._columns.columns]
-            self._observed = np.ascontiguousarray(placed.T)  # (c, n)
-            self._part_of[self._columns.columns] = np.arange(len(self._columns.columns))
+        self._place_of = np.full(points.shape[1], -1)
+        self._is_by_column = True
+        first = 0
+        for part in kernel.feature_map.parts:
+            mine = slice(first, first + len(part.log_scales))
+            if isinstance(part, Columns) and first == 0:
+                self._columns = part
+                placed = part.placed(points)[:, part.columns]
+                self._observed = np.ascontiguousarray(placed.T)  # (c, n)
+                self._part_of[part.columns] = np.arange(len(part.columns))
+            elif isinstance(part, ChoicePlaces):
+                self._places = part
+                self._place_weights = self._weights[mine]
+                self._observed_places = np.ascontiguousarray(part(points).T)  # (c, n)
+                self._place_of[part.columns] = np.arange(len(part.columns))
+            else:
+                self._is_by_column = False
+            first = mine.stop
         self._first_row = np.full(points.shape[1], -1)  # of each column's choices in the rows
         first = 0
         for graph in kernel.graphs:
@@ -355,11 +374,16 @@ class _DistanceCrossCovariance(CrossCovariance):
         """
         if not self._is_by_column:
             return super().of_changes(point, columns, coordinates)
+        is_mine = self._is_mine(columns)
+        if not is_mine.all():  # nothing changes where the kernel does not look
+            covariances = np.repeat(self(point[None]), len(columns), axis=0)
+            covariances[is_mine] = self.of_changes(point, columns[is_mine], coordinates[is_mine])
+            return covariances
         parts = self._part_of[columns]
         plain = parts >= 0
         if plain.all():
             change = self._exchanged(parts, point, columns, coordinates)
-        else:  # some columns are wide or graphs alone, some the kernel does not look at
+        else:  # some columns are wide or graphs alone
             change = np.zeros((len(columns), len(self._features)))
             if plain.any():
                 change[plain] = self._exchanged(
@@ -377,6 +401,12 @@ class _DistanceCrossCovariance(CrossCovariance):
             new = first[graph] + coordinates[graph].astype(np.int64)
             old = first[graph] + point[columns[graph]].astype(np.int64)
             change[graph] += self._rows[new] - self._rows[old]
+        place = self._place_of[columns]
+        is_place = place >= 0
+        if is_place.any():
+            change[is_place] += self._exchanged_places(
+                place[is_place], point[columns[is_place]], coordinates[is_place]
+            )
         change += self._distances(point[None])
         return self._profile.value(np.maximum(change, 0.0, out=change), self._shape)
 
@@ -401,8 +431,29 @@ class _DistanceCrossCovariance(CrossCovariance):
         change *= self._wide_weights[wide, None]
         return change
 
+    def _exchanged_places(self, places: Indices, old: Array, new: Array) -> Array:
+        """Return by how much the distances change (N, n), in choices that are numbers.
+
+        With observed places p, (p - new)^2 - (p - old)^2 = (new - old) (new + old - 2 p).
+        """
+        assert self._places is not None
+        before, after = self._places.of(places, old), self._places.of(places, new)
+        change: Array = self._observed_places[places]
+        change *= -2.0
+        change += (after + before)[:, None]
+        change *= (self._place_weights[places] * (after - before))[:, None]
+        return change
+
+    def _is_mine(self, columns: Indices) -> NDArray[np.bool_]:
+        """Return which columns (N,) the kernel looks at."""
+        kinds = self._part_of, self._place_of, self._wide_of, self._first_row
+        mine: NDArray[np.bool_] = np.any([kind[columns] >= 0 for kind in kinds], axis=0)
+        return mine
+
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
+        if self._is_by_column and not self._is_mine(columns).any():
+            return self(point[None])[0], np.zeros((len(self._features), len(columns)))
         if self._columns is None or np.any(self._part_of[columns] < 0):
             return super().slopes(point, columns)
         features = self._columns.first_feature[self._part_of[columns]]

@@ -16,8 +16,8 @@ paper). So the heat kernel on categories times the RBF kernel on numbers is
     k(x, x') = exp(-D),   D = sum_i w_i ||F_i(x) - F_i(x')||^2,
 
 and D for all pairs is one product of weighted features: no (n, m, d) array is ever made.
-A categorical w_i is the rate gamma_i = -ln(rho_i) of the heat kernel, a numeric one is
-1 / (2 l_i^2) of the RBF kernel on [0, 1].
+A categorical w_i is the rate gamma_i = -ln(rho_i) of the heat kernel. Numbers usually have a
+distance of their own, of which the Matern kernel is a function (build.py).
 
 Whatever else is a squared distance of features has its place here too: how often each
 choice occurs among interchangeable parameters (padded sorting), choices that are numbers,
@@ -36,6 +36,7 @@ from heat_plugins.space import Array, Space
 
 __all__ = [
     "AnchorDistances",
+    "ChoicePlaces",
     "Columns",
     "Counts",
     "FeatureMap",
@@ -184,6 +185,45 @@ class Columns:
         if is_one_hot.any():
             difference[is_one_hot] = difference[is_one_hot] != 0.0
         return difference
+
+
+class ChoicePlaces:
+    """Places of choices that are numbers, next to the one-hot features of the same choices.
+
+    The fit decides what counts: that two choices differ, how far apart they are, or both.
+
+    Args:
+        space: The parameters.
+        places: (g,) places in [0, 1] of the choices, by column.
+    """
+
+    def __init__(self, space: Space, places: dict[int, Array]) -> None:
+        self.columns: Indices = np.array([*places], dtype=np.int64)
+        self._table = np.zeros((len(places), max(map(len, places.values()))))  # (c, g)
+        for row, own in zip(self._table, places.values(), strict=True):
+            row[: len(own)] = own - 0.5
+        self.owner: Indices = np.arange(len(places))
+        # Two random choices differ by 1, as they do by their one-hot features.
+        self.log_scales: Array = -np.log([_mean_square(own) for own in places.values()])
+        self.names = tuple(f"{space.names[column]} as a number" for column in places)
+
+    def __call__(self, points: Array) -> Array:
+        """Return features (n, c) of points (n, d), zeros where a parameter does not exist."""
+        codes = points[:, self.columns]
+        features = self.of(self.owner, np.nan_to_num(codes))
+        features[np.isnan(codes)] = 0.0
+        return features
+
+    def of(self, places: Indices, codes: Array) -> Array:
+        """Return the features of codes, each of one of the columns, counted within this part."""
+        features: Array = self._table[places, codes.astype(np.int64)]
+        return features
+
+
+def _mean_square(places: Array) -> float:
+    """Return the mean squared difference of two different choices with places (g,)."""
+    g = len(places)
+    return float(2.0 * g * g * places.var() / (g * (g - 1)))
 
 
 class Counts:

@@ -48,7 +48,7 @@ from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Array
-from heat_plugins.spec.model import Mixing, Model, Scale, Structures
+from heat_plugins.spec.model import Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NothingAllowed, Problem, Settings, Suggestion, suggest
 
 __all__ = ["HeatSampler"]
@@ -129,6 +129,9 @@ class HeatSampler(BaseSampler):
             meaningful distances, perhaps with the scale ``"linear"`` or ``"log"``.
         mixing: How numeric parameters combine with categorical ones: ``"product"``, ``"sum"``
             or ``"mixture"``.
+        numeric_choices: What to make of choices that are all numbers, of which nothing else is
+            said. ``"auto"``: the evidence decides whether their distances mean something, on a
+            linear or a logarithmic scale. ``"unordered"``: they are like any other choices.
     """
 
     def __init__(
@@ -152,6 +155,7 @@ class HeatSampler(BaseSampler):
         order: Mapping[str, Sequence[Any]] | None = None,
         quantitative: Mapping[str, Scale] | Sequence[str] = (),
         mixing: Mixing = "product",
+        numeric_choices: NumericChoices = "auto",
     ) -> None:
         check_arguments(
             {
@@ -188,6 +192,7 @@ class HeatSampler(BaseSampler):
                 order={} if order is None else order,
                 quantitative=quantitative,
                 mixing=mixing,
+                numeric_choices=numeric_choices,
             ),
         )
         self._independent_sampler = independent_sampler

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from heat_plugins.space import Array
 from heat_plugins.space.categorical import ListedValues
 
-__all__ = ["kind_of", "places_of", "positions_of"]
+__all__ = ["kind_of", "number_places", "places_of", "positions_of"]
 
 Indices = NDArray[np.int64]
 
@@ -57,3 +58,36 @@ def places_of(parameter: ListedValues, scale: str) -> Array:
     span = values.max() - values.min()
     places: Array = (values - values.min()) / (span if span > 0.0 else 1.0)
     return places
+
+
+def number_places(parameter: ListedValues) -> Array | None:
+    """Return places (g,) in [0, 1] of choices if all are numbers, at least three; None otherwise.
+
+    They stand where their order of magnitude does if that spreads them more evenly: who lists
+    16, 32, 64 means each of them to be as far from the next.
+    """
+    choices = parameter.choices
+    if not all(isinstance(choice, Real) and not isinstance(choice, bool) for choice in choices):
+        return None
+    try:
+        values = np.array([float(choice) for choice in choices])
+    except OverflowError:
+        return None
+    if not np.isfinite(values).all() or len(np.unique(values)) < 3:
+        return None
+    linear = _spread_out(values)
+    if values.min() <= 0.0:
+        return linear
+    logarithmic = _spread_out(np.log(values))
+    return logarithmic if _widest_gap(logarithmic) < _widest_gap(linear) else linear
+
+
+def _spread_out(values: Array) -> Array:
+    """Return values (g,), not all the same, moved and scaled to [0, 1]."""
+    values = values / np.max(np.abs(values))  # so that no difference overflows
+    spread: Array = (values - values.min()) / (values.max() - values.min())
+    return spread
+
+
+def _widest_gap(places: Array) -> float:
+    return float(np.diff(np.sort(places)).max())

@@ -33,6 +33,7 @@ __all__ = ["Model", "register_kernel"]
 Structures = Structure | Literal["auto"] | Sequence[Structure | Literal["auto"]] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
+NumericChoices = Literal["auto", "unordered"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,9 @@ class Model:
         mixing: How numbers come in. ``"product"``: like any other parameter. ``"sum"`` and
             ``"mixture"``: as a kernel of their own, added, or in CoCaBO's mixture of sum and
             product.
+        numeric_choices: What to make of choices that are all numbers, of which nothing else is
+            said. ``"unordered"``: the same as of any others. ``"auto"``: the evidence decides
+            whether their distances mean something.
     """
 
     kernel: str | KernelFunction = "heat"
@@ -65,6 +69,7 @@ class Model:
     order: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     quantitative: Mapping[str, Scale] | Sequence[str] = field(default_factory=dict)
     mixing: Mixing = "product"
+    numeric_choices: NumericChoices = "unordered"
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
@@ -79,6 +84,11 @@ class Model:
         set_field(self, "quantitative", _as_scales(self.quantitative))
         if self.mixing not in get_args(Mixing):
             raise ValueError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
+        if self.numeric_choices not in get_args(NumericChoices):
+            raise ValueError(
+                f"numeric_choices must be one of {get_args(NumericChoices)}, "
+                f"got {self.numeric_choices!r}"
+            )
         if self.ard and not self.entry.has_ard:
             raise ValueError(f"kernel {self.kernel!r} has one rate for all: ard must not be True")
         self._check_structures()
@@ -189,6 +199,7 @@ class Model:
             "order": {name: list(choices) for name, choices in self.order.items()},
             "quantitative": self.scales,
             "mixing": self.mixing,
+            "numeric_choices": self.numeric_choices,
         }
         try:
             return json.dumps(stored)

@@ -13,6 +13,7 @@ from heat_plugins.kernels.baselines.string import StringKernel
 from heat_plugins.kernels.build import LARGEST_GROUP, KernelBuilder
 from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.kernels.group_average import MOST_PARAMETERS, GivenPermutations, MatchKernel
 from heat_plugins.kernels.profiles import Matern52
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
@@ -189,14 +190,78 @@ def test_names_that_are_not_in_the_space_are_ignored():
 
 
 # ---------------------------------------------------------------------- which kernel
-def test_default_is_one_distance_with_paths_for_ordinals():
+def test_default_is_one_distance_of_choices_and_one_of_numbers():
     kernel = build()
-    assert isinstance(kernel, DistanceKernel)
-    assert [graph.name for graph in kernel.graphs] == ["o"]
-    assert set(kernel.names) == set(SPACE.names)
+    assert isinstance(kernel, Combined) and kernel.how == "product"
+    choices, numbers = kernel.children
+    assert [graph.name for graph in choices.graphs] == ["o"]
+    assert set(choices.names) == set(SPACE.names) - {"f", "i"}
+    assert numbers.names == ("f", "i") and isinstance(numbers.profile, Matern52)
     kernel = build(kernel="combo")
-    assert kernel.names == (*NAMES, "c", "q", "f", "i", "o")
-    assert kernel.n_hyperparameters == len(SPACE) + 1
+    assert kernel.children[0].names == (*NAMES, "c", "q", "o")
+    assert kernel.n_hyperparameters == len(SPACE) + 2
+
+
+# ------------------------------------------------------------ choices that are numbers
+def places(*choices):
+    """Return the places of numbers among choices, in the order of the choices."""
+    space = Space((Categorical("q", choices),))
+    kernel = build(space, numeric_choices="auto")
+    _, part = kernel.feature_map.parts
+    return (part(np.arange(len(choices), dtype=float)[:, None])[:, 0] + 0.5).tolist()
+
+
+def has_places(*choices, **model):
+    kernel = build(Space((Categorical("q", choices),)), **{"numeric_choices": "auto", **model})
+    return len(kernel.feature_map.parts) == 2
+
+
+def test_numbers_among_choices_have_places_where_they_are_spread_evenly():
+    assert places(0, 1, 2, 4) == pytest.approx([0.0, 0.25, 0.5, 1.0])
+    assert places(10, 20, 30, 40) == pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])
+    assert places(16, 64, 32) == pytest.approx([0.0, 1.0, 0.5])
+    assert places(0.0, 0.3, 0.6) == pytest.approx([0.0, 0.5, 1.0])
+    assert places(1e-4, 1e-3, 1e-2, 1e-1) == pytest.approx([0.0, 1 / 3, 2 / 3, 1.0])
+    assert places(-1.7e308, 0, 1.7e308) == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_other_choices_have_no_places():
+    assert has_places(1, 2, 3)
+    for choices in (
+        ("1", "2", "3"),
+        (1, 2, "3"),
+        (1, 2, None),
+        (True, 2, 3),
+        (1, 2),
+        (1, 2, math.inf),
+        (1, 2, math.nan),
+        (1, 2, 10**400),
+        (1, 1.0, 2),
+    ):
+        assert not has_places(*choices), choices
+    assert not has_places(1, 2, 3, numeric_choices="unordered")
+    assert not has_places(1, 2, 3, graphs={"q": "complete"})
+    assert not has_places(1, 2, 3, kernel="combo")
+    assert not has_places(1, 2, 3, ard=False)
+
+
+def test_the_distance_of_numbers_among_choices_is_that_they_differ_and_how_much():
+    space = Space((Categorical("q", (1, 10, 100)), Categorical("c", "ab")))
+    kernel = build(space, numeric_choices="auto")
+    assert kernel.names == ("q", "c", "q as a number")
+    theta = np.log([0.5, 0.3, 0.8, 1.0])
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0]])
+    distances = -np.log(kernel.matrix(theta, kernel.prepare(points)))
+    expected = [[0.0, 0.5 + 0.2, 1.6], [0.7, 0.0, 1.0], [1.6, 1.0, 0.0]]
+    np.testing.assert_allclose(distances, expected, atol=1e-12)
+    # two different choices drawn at random count as much as two that are unordered
+    assert kernel.log_scales[2] == pytest.approx(np.log(1 / np.mean([0.25, 0.25, 1.0])))
+
+
+def test_numbers_among_optional_choices_lie_in_the_middle_of_what_does_not_exist():
+    space = Space((Categorical("q", (1, 2, 3)), Categorical("c", "abc")))
+    part = build(space, numeric_choices="auto").feature_map.parts[1]
+    np.testing.assert_allclose(part(np.array([[np.nan, 0.0], [1.0, 0.0]])), 0.0, atol=1e-15)
 
 
 def test_complete_graphs_need_no_table():
@@ -208,7 +273,7 @@ def test_complete_graphs_need_no_table():
 
 def test_order_is_a_path_and_quantities_have_places():
     kernel = build(order={"c": ["m", "s", "l"]}, quantitative={"q": "log"})
-    assert [graph.name for graph in kernel.graphs] == ["c", "o"]
+    assert [graph.name for graph in kernel.children[0].graphs] == ["c", "o"]
     column = SPACE.column["q"]
     points = np.zeros((3, len(SPACE)))
     points[:, column] = [0, 1, 2]
@@ -252,7 +317,7 @@ def test_numbers_alone_have_the_default_kernel(name):
     kernel = build(numbers, kernel=name)
     assert isinstance(kernel, DistanceKernel) and kernel.names == ("f", "i")
     points = numbers.sample(7, np.random.default_rng(1))
-    plain = DistanceKernel.of(numbers)
+    plain = DistanceKernel(FeatureMap.of(numbers), profile=Matern52())
     np.testing.assert_allclose(  # of equal weights, which kernels with one rate have too
         kernel.matrix(kernel.start(2.0), kernel.prepare(points)),
         plain.matrix(plain.start(2.0), plain.prepare(points)),
@@ -278,24 +343,28 @@ def test_combinations():
     assert isinstance(
         KernelBuilder(SPACE, Model(structure="auto")).kernel(Additive()), OrdersKernel
     )
-    assert isinstance(KernelBuilder(SPACE, Model(structure="auto")).kernel(None), DistanceKernel)
+    assert isinstance(KernelBuilder(SPACE, Model(structure="auto")).kernel(None), Combined)
 
 
-def test_isotropic_kernels_have_one_hyperparameter():
-    for model in ({"ard": False}, {"kernel": "one-hot-rbf"}, {"kernel": "combo", "ard": False}):
-        assert build(**model).n_hyperparameters == 1
-    for model in ({"kernel": "casmopolitan", "ard": False},):
-        assert build(**model).n_hyperparameters == 1
+def test_isotropic_kernels_have_one_hyperparameter_for_choices_and_one_for_numbers():
+    for model in (
+        {"ard": False},
+        {"kernel": "one-hot-rbf"},
+        {"kernel": "combo", "ard": False},
+        {"kernel": "casmopolitan", "ard": False},
+    ):
+        assert build(**model).n_hyperparameters == 2
+        assert build(Space(SPACE.parameters[:6]), **model).n_hyperparameters == 1
 
 
 def test_groups_are_units():
-    kernel = build(structure=PermutationInvariant(NAMES))
+    kernel = build(structure=PermutationInvariant(NAMES)).children[0]
     assert isinstance(kernel, DistanceKernel)
     counted = [name for name in kernel.names if name.startswith("x0/x1/...")]
     assert len(counted) == 4  # one weight for each choice
     summed = build(structure=PermutationInvariant(NAMES, "sum"))
     assert isinstance(summed, Combined) and isinstance(summed.children[1], MatchKernel)
-    multiplied = build(structure=PermutationInvariant(NAMES, "product"))
+    multiplied = build(structure=PermutationInvariant(NAMES, "product")).children[0]
     assert len([n for n in multiplied.names if n.startswith("x0/x1/...")]) == 1
 
 

@@ -77,12 +77,14 @@ def test_isotropic_heat_has_one_time_and_so_unequal_rates(kernel, beta):
 def test_mixed_heat():
     space = Space((*SPACE.parameters, Float("f", 0.0, 3.0), Integer("i", 1, 60, log=True)))
     scales = np.array([0.3, 0.8])
-    theta = [*np.log(rates_of(BETAS, SIZES)), *np.log(0.5 / scales**2), 0.0]
+    # the level of each factor comes after its weights
+    theta = [*np.log(rates_of(BETAS, SIZES)), 0.0, *np.log(1.0 / scales**2), 0.0]
 
     def definition(left, right):
         of_choices = graphs.heat(left[:, :6], right[:, :6], SIZES, BETAS)
         squares = hamming.squared_distances(left[:, 6:] / scales, right[:, 6:] / scales)
-        return of_choices * np.exp(-0.5 * squares)
+        r = np.sqrt(5.0 * squares)
+        return of_choices * (1.0 + r + r**2 / 3.0) * np.exp(-r)
 
     assert_same(kernel_of(Model(), space), theta, definition, space=space)
 

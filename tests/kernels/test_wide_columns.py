@@ -16,7 +16,6 @@ SPACE = Space(
         Categorical("many", range(WIDE + 8)),
         Categorical("few", range(3)),
         Categorical("more", range(3 * WIDE)),
-        Float("x", 0, 1),
     )
 )
 ONLY_WIDE = Space(tuple(Categorical(f"c{i}", range(50)) for i in range(4)))
@@ -96,8 +95,8 @@ def test_nothing_grows_with_the_number_of_choices():
     for n_choices in (100, 20_000):
         space = Space((Categorical("c", range(n_choices)), Float("x", 0, 1)))
         kernel = KernelBuilder(space, Model()).kernel()
-        prepared = kernel.prepare(sample(space, 12))
-        assert prepared.features.shape == (12, 1)
+        prepared, _ = kernel.prepare(sample(space, 12))
+        assert prepared.features.shape == (12, 0)
         assert prepared.codes.shape == (1, 12)
         assert prepared.indicators.shape == (12, 0)
 
