@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 
+FEWEST_STARTUP, MOST_STARTUP = 5, 10  # random points at first
 N_DENIED = 200  # points with parameters that later trials lack, of which one may be new
 FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
 
@@ -64,7 +65,8 @@ class Settings:
     """What a user can choose.
 
     Args:
-        n_startup_trials: Random points before the first one that the model chooses.
+        n_startup_trials: Random points before the first one that the model chooses, failed
+            ones included; None for as many as there are parameters, from 5 to 10.
         deterministic: Whether the same point always has the same value.
         trust_region: When the trust region changes; None for no trust region.
         search: How much work the search for the next point may do.
@@ -73,13 +75,20 @@ class Settings:
         model: The kernel and the structure of the surrogate.
     """
 
-    n_startup_trials: int = 10
+    n_startup_trials: int | None = None
     deterministic: bool = False
     trust_region: TrustRegionRules | None = field(default_factory=TrustRegionRules)
     search: SearchBudget = field(default_factory=SearchBudget)
     max_model_points: int = 500
     max_fit_points: int = 300
     model: Model = field(default_factory=Model)
+
+    def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
+        """Whether the next point is random: as long as too little, or no value, is known."""
+        n_startup = self.n_startup_trials
+        if n_startup is None:
+            n_startup = min(max(n_parameters, FEWEST_STARTUP), MOST_STARTUP)
+        return n_complete == 0 or n_complete + n_failed < n_startup
 
     def model_budget(self, builder: KernelBuilder) -> ModelBudget:
         """Return how many observations a model may have, in the space of a builder."""
@@ -169,8 +178,8 @@ def suggest(
     task = _Task.of(problem, history, settings, cache)
     if task.whole.is_empty(task.history.points):
         raise NothingAllowed("no point was found that keeps the limits")
-    n_ended = len(task.history.points) + len(task.history.failed)
-    if not len(task.history.points) or n_ended < settings.n_startup_trials:
+    n_complete, n_failed = len(task.history.points), len(task.history.failed)
+    if settings.is_starting_up(len(problem.space), n_complete, n_failed):
         return task.any_point(rng)
     goal = Goal(task.history, problem.reference)
     region = TrustRegion()

@@ -52,7 +52,8 @@ class HeatStartGenerator(Generator):
 
     Args:
         seed: Seed for everything random.
-        n_startup_trials: Arms with data before the model is used.
+        n_startup_trials: Arms before the model is used; None for as many as there are
+            parameters, from 5 to 10.
         deterministic_objective: Whether an arm always has the same values.
         trust_region: Whether to search around the best arm.
         model: The kernel and the structure, from ``Model.to_json``.
@@ -61,7 +62,7 @@ class HeatStartGenerator(Generator):
     def __init__(
         self,
         seed: int = 0,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         deterministic_objective: bool = False,
         trust_region: bool = True,
         model: str | None = None,
@@ -72,7 +73,7 @@ class HeatStartGenerator(Generator):
         except (TypeError, ValueError, KeyError) as error:
             raise UserInputError(f"Settings of heat_plugins cannot be read: {error}") from error
         self.settings = Settings(
-            n_startup_trials=int(n_startup_trials),
+            n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
             deterministic=bool(deterministic_objective),
             trust_region=TrustRegionRules() if trust_region else None,
             model=self.model,
@@ -120,7 +121,7 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
     def __init__(
         self,
         seed: int = 0,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         deterministic_objective: bool = False,
         trust_region: bool = True,
         model: str | None = None,

@@ -55,7 +55,7 @@ def heat_generation_strategy(
     *,
     name: str = "Heat",
     seed: int | None = None,
-    n_startup_trials: int = 10,
+    n_startup_trials: int | None = None,
     deterministic_objective: bool = False,
     max_parallelism: int | None = None,
     trust_region: bool = True,
@@ -88,7 +88,8 @@ def heat_generation_strategy(
         seed: Seed for everything random: the same one gives the same arms, in any process and
             after loading a stored experiment (numbers up to the digits of values that Ax
             stores). None draws one, which is stored with the rest.
-        n_startup_trials: Number of arms with data before the model is used.
+        n_startup_trials: Number of arms before the model is used, failed ones included. None for
+            as many as there are parameters, from 5 to 10.
         deterministic_objective: Whether the same arm always has the same values. The model
             then fits them closely. (A standard error of 0 says so for a single value.)
         max_parallelism: How many trials may run at the same time; None for any number.
@@ -115,7 +116,8 @@ def heat_generation_strategy(
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
     _check_whole("seed", seed, 0)
-    _check_whole("n_startup_trials", n_startup_trials, 0)
+    if n_startup_trials is not None:
+        _check_whole("n_startup_trials", n_startup_trials, 0)
     _check_flag("deterministic_objective", deterministic_objective)
     _check_flag("trust_region", trust_region)
     if max_parallelism is not None:
@@ -135,7 +137,7 @@ def heat_generation_strategy(
         raise UserInputError(str(error)) from error
     settings = {
         "seed": int(seed),
-        "n_startup_trials": int(n_startup_trials),
+        "n_startup_trials": None if n_startup_trials is None else int(n_startup_trials),
         "deterministic_objective": bool(deterministic_objective),
         "trust_region": bool(trust_region),
         "model": model,

@@ -28,9 +28,9 @@ def check_arguments(given: Mapping[str, Any]) -> None:
     seed, n_startup_trials = given["seed"], given["n_startup_trials"]
     if seed is not None and not _is_count(seed):
         raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
-    if not _is_count(n_startup_trials):
+    if n_startup_trials is not None and not _is_count(n_startup_trials):
         raise ValueError(
-            f"n_startup_trials must be a non-negative integer, got {n_startup_trials!r}"
+            f"n_startup_trials must be None or a non-negative integer, got {n_startup_trials!r}"
         )
     timeout = given["pending_timeout"]
     if timeout is not None:

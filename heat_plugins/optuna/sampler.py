@@ -65,7 +65,7 @@ _ASKED_BY_AX = ("gen", "gen_single_trial", "current_generator_run_limit")
 class HeatSampler(BaseSampler):
     """Bayesian optimisation with heat kernels, for categorical and mixed search spaces.
 
-    A Gaussian process whose kernel is the heat kernel on the graph of choices (times an RBF
+    A Gaussian process whose kernel is the heat kernel on the graph of choices (times a Matérn
     kernel on numbers) is fitted to the finished trials; a genetic algorithm maximises the
     log expected improvement inside a trust region around the best trial. See Doumont et
     al., "Omnipresent Yet Overlooked: Heat Kernels in Combinatorial Bayesian Optimization",
@@ -93,7 +93,8 @@ class HeatSampler(BaseSampler):
     Args:
         seed: Seed for everything random. The same seed gives the same trials, in any process
             and after resuming a stored study. None for a new one each time.
-        n_startup_trials: Number of complete trials before the model is used.
+        n_startup_trials: Number of trials before the model is used, failed ones included. None
+            for as many as there are parameters, from 5 to 10.
         deterministic_objective: Whether the objective returns the same value for the same
             parameters every time. The model then fits the values closely.
         independent_sampler: Sampler for the start-up trials and for parameters outside the
@@ -138,7 +139,7 @@ class HeatSampler(BaseSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         deterministic_objective: bool = False,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
@@ -181,7 +182,7 @@ class HeatSampler(BaseSampler):
             )
         self._seed = _fresh_seed() if seed is None else int(seed)
         self._settings = Settings(
-            n_startup_trials=int(n_startup_trials),
+            n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
             deterministic=bool(deterministic_objective),
             trust_region=TrustRegionRules() if trust_region else None,
             model=Model(
@@ -333,7 +334,8 @@ class HeatSampler(BaseSampler):
             fixed = reader.encode(wrapped) | reader.fixed_columns(trial)
             trials = study.get_trials(deepcopy=False)
             history = reader.read(trials, study.directions, trial, self._asked)
-            is_startup = len(history.points) < self._settings.n_startup_trials
+            n_complete, n_failed = len(history.points), len(history.failed)
+            is_startup = self._settings.is_starting_up(len(reader.space), n_complete, n_failed)
             if is_startup and self._independent_sampler is not None:
                 return {}
             suggestion = self._reserved(study, trial, reader, history, fixed)
@@ -564,7 +566,7 @@ class HeatSampler(BaseSampler):
         Not where the objective has to show first in which form it asks for it.
         """
         complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        if len(complete) < max(self._settings.n_startup_trials, 1):
+        if self._settings.is_starting_up(len(self._inferred), len(complete)):
             return False
         return param_name in self._inferred
 
