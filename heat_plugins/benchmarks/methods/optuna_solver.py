@@ -15,6 +15,7 @@ from optuna.distributions import (
 )
 from optuna.samplers import BaseSampler
 from optuna.study import StudyDirection
+from optuna.trial import TrialState
 
 from heat_plugins.benchmarks.methods.method import Method, Solver, anything
 from heat_plugins.benchmarks.problems.tasks import (
@@ -71,7 +72,10 @@ class OptunaSolver:
             self._asked = [(asked, other) for asked, other in self._asked if other is not trial]
             for i, constraint in enumerate(result.constraints):
                 trial.set_constraint(f"c{i}", constraint)
-            self._study.tell(trial, result.values)
+            if result.has_failed:
+                self._study.tell(trial, state=TrialState.FAIL)
+            else:
+                self._study.tell(trial, result.values)
             return
         if result.constraints:
             # Constraints go with a trial that is running, so one is made to order.
@@ -81,7 +85,10 @@ class OptunaSolver:
         distributions = {name: self._distributions[name] for name in params}
         self._study.add_trial(
             optuna.trial.create_trial(
-                params=params, distributions=distributions, values=list(result.values)
+                params=params,
+                distributions=distributions,
+                values=None if result.has_failed else list(result.values),
+                state=TrialState.FAIL if result.has_failed else TrialState.COMPLETE,
             )
         )
 

@@ -91,14 +91,16 @@ class AxSolver:
 
     def tell(self, params: Params, result: Result) -> None:
         """Complete a trial, or attach one."""
-        value = only_value(result)
         index = self._asked.pop(params)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if index is None:
                 arm = {p.name: _word(p, params[p.name]) for p in self._task.parameters}
                 index = self._client.attach_trial(parameters=arm)
-            self._client.complete_trial(index, raw_data={METRIC: (value, 0.0)})
+            if result.has_failed:
+                self._client.mark_trial_failed(index)
+            else:
+                self._client.complete_trial(index, raw_data={METRIC: (only_value(result), 0.0)})
 
 
 def _config_of(parameter: Parameter) -> Any:

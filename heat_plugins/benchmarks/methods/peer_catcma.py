@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.methods.peers import Asked, fixed_values, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import Asked, WorstForFailed, fixed_values, in_order
 from heat_plugins.benchmarks.problems.tasks import Choice, Number, Parameter, Params, Result, Task
 
 __all__ = ["CatCmaSolver"]
@@ -42,6 +42,7 @@ class CatCmaSolver:
             seed=seed,
         )
         self._asked: Asked[Any] = Asked()
+        self._value_of = WorstForFailed()
         self._population: list[tuple[Any, float]] = []
 
     def ask(self) -> Params:
@@ -62,7 +63,7 @@ class CatCmaSolver:
 
     def tell(self, params: Params, result: Result) -> None:
         """Learn from the population as soon as all of it is known."""
-        value = only_value(result)
+        value = self._value_of(result)
         member = self._asked.pop(params)
         if member is None:
             return

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from heat_plugins.benchmarks.methods.peers import fixed_values, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import WorstForFailed, fixed_values, in_order
 from heat_plugins.benchmarks.problems.tasks import Choice, Parameter, Params, Result, Task
 
 __all__ = ["HeboSolver"]
@@ -50,6 +50,7 @@ class HeboSolver:
 
         self._task = task
         self._fixed = fixed_values(task)
+        self._value_of = WorstForFailed()
         self._moving = [p for p in task.parameters if p.name not in self._fixed]
         self._seeds = np.random.default_rng(seed)
         space = DesignSpace().parse([_definition(p) for p in self._moving])
@@ -74,7 +75,7 @@ class HeboSolver:
         import pandas as pd
 
         row = {p.name: _word(p, params[p.name]) for p in self._moving}
-        value = only_value(result)
+        value = self._value_of(result)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about joining with a table that is still empty
             self._hebo.observe_new_data(pd.DataFrame([row]), np.array([[value]]))

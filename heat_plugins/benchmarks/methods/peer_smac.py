@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heat_plugins._extras import require
-from heat_plugins.benchmarks.methods.peers import Asked, in_order, only_value
+from heat_plugins.benchmarks.methods.peers import Asked, WorstForFailed, in_order
 from heat_plugins.benchmarks.problems.tasks import Choice, Parameter, Params, Result, Task
 
 __all__ = ["SmacSolver"]
@@ -51,6 +51,7 @@ class SmacSolver:
         )
         self._trial_seed = 0  # one for all, else it would take a result for a noisy one
         self._asked: Asked[Any] = Asked()
+        self._value_of = WorstForFailed()
 
     def ask(self) -> Params:
         """Return the configuration of the next trial; of an exhausted space any one."""
@@ -78,7 +79,7 @@ class SmacSolver:
         """Finish a trial, or add one."""
         from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-        cost = only_value(result)
+        cost = self._value_of(result)
         trial = self._asked.pop(params)
         if trial is None:
             trial = TrialInfo(self._configuration(params), seed=self._trial_seed)

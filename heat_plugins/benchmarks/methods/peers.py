@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -9,6 +10,7 @@ from heat_plugins.benchmarks.problems.tasks import Choice, Params, Result, Task
 
 __all__ = [
     "Asked",
+    "WorstForFailed",
     "fixed_values",
     "in_order",
     "one_objective_without_conditions",
@@ -16,6 +18,8 @@ __all__ = [
 ]
 
 Handle = TypeVar("Handle")
+
+FIRST_FAILURE = 1e3  # what a trial is worth that failed before any other ended
 
 
 class Asked(Generic[Handle]):
@@ -42,6 +46,25 @@ def one_objective_without_conditions(task: Task) -> str | None:
     if task.n_objectives > 1 or task.n_constraints:
         return "it has one objective and no constraints"
     return "it takes no parameters that depend on others" if task.is_conditional else None
+
+
+class WorstForFailed:
+    """The only value of each result, for methods that know no failed trials.
+
+    They learn the worst value so far instead, as users do who have to tell something. Before
+    there is one, a value that is worse than any of our tables has.
+    """
+
+    def __init__(self) -> None:
+        self._worst = -math.inf
+
+    def __call__(self, result: Result) -> float:
+        """Return the value to learn from."""
+        if result.has_failed:
+            return self._worst if math.isfinite(self._worst) else FIRST_FAILURE
+        value = only_value(result)
+        self._worst = max(self._worst, value)
+        return value
 
 
 def only_value(result: Result) -> float:

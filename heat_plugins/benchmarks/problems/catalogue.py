@@ -9,12 +9,15 @@ from functools import partial
 from heat_plugins.benchmarks.problems.clauses import CLAUSES
 from heat_plugins.benchmarks.problems.conditional import CONDITIONAL
 from heat_plugins.benchmarks.problems.constrained import CONSTRAINED
+from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.functions import LETTERS, SFU, relabelled
 from heat_plugins.benchmarks.problems.mixed import ackley53, svm
 from heat_plugins.benchmarks.problems.multi_objective import OBJECTIVES
+from heat_plugins.benchmarks.problems.numbers import NUMBERS
 from heat_plugins.benchmarks.problems.problem import Problem
 from heat_plugins.benchmarks.problems.published import PROBLEMS
 from heat_plugins.benchmarks.problems.rna import rna
+from heat_plugins.benchmarks.problems.tables import TABLES
 from heat_plugins.benchmarks.problems.tasks import Task, of_codes, relocated
 
 __all__ = ["TASKS", "task_named"]
@@ -81,7 +84,8 @@ def _makers() -> dict[str, Callable[[], Task]]:
     makers["ackley53"] = ackley53
     makers["ackley53-relocated"] = partial(ackley53, relocated=True)
     makers["svm"] = svm
-    return {**makers, **CONDITIONAL, **OBJECTIVES, **CONSTRAINED}
+    users = {**CONDITIONAL, **OBJECTIVES, **CONSTRAINED}
+    return {**makers, **users, **TABLES, **NUMBERS, **EHRLICH}
 
 
 def _with_target(name: str, make: Callable[[], Task]) -> Task:

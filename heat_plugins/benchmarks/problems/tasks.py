@@ -59,15 +59,34 @@ Parameter = Choice | Number
 
 
 class Result(NamedTuple):
-    """What came of a trial: a value for each objective, and constraints met where at most 0."""
+    """What came of a trial.
+
+    Args:
+        values: One for each objective; none where the trial failed.
+        constraints: Met where at most 0.
+        truth: The values without their noise, where they have some.
+    """
 
     values: tuple[float, ...]
     constraints: tuple[float, ...] = ()
+    truth: tuple[float, ...] = ()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the trial ended without a value."""
+        return not self.values
 
 
 def best_feasible(results: Sequence[Result]) -> float:
-    """Return the smallest value of those that meet all constraints; infinity for none."""
-    feasible = (r.values[0] for r in results if all(c <= 0.0 for c in r.constraints))
+    """Return the smallest value of those that meet all constraints; infinity for none.
+
+    Of noisy values, what the best would be without noise.
+    """
+    feasible = (
+        (r.truth or r.values)[0]
+        for r in results
+        if not r.has_failed and all(c <= 0.0 for c in r.constraints)
+    )
     return min(feasible, default=math.inf)
 
 
@@ -87,6 +106,8 @@ class Task:
         larger_is_better: Whether scores should be large.
         best_known: The best score known, where one is.
         target: A score that is worth reaching: how many evaluations that takes is reported.
+        may_fail: Whether some trials fail.
+        known: Parameters that are tried first, by every method that learns from others' points.
     """
 
     name: str
@@ -99,6 +120,8 @@ class Task:
     larger_is_better: bool = False
     best_known: float | None = None
     target: float | None = None
+    may_fail: bool = False
+    known: tuple[Params, ...] = ()
 
     @property
     def is_conditional(self) -> bool:

@@ -8,7 +8,7 @@ import lzma
 import os
 import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -30,6 +30,7 @@ class StudyLine:
         seconds: CPU seconds that each suggestion took, and what the method then learnt from a
             result; all threads together.
         n_repeats: How many evaluations were at the parameters of an earlier one.
+        n_failed: How many failed.
         versions: Releases of what was measured.
         machine: Processor and Python.
         finished: When, in UTC.
@@ -45,6 +46,7 @@ class StudyLine:
     versions: dict[str, str]
     machine: str
     finished: str
+    n_failed: int = 0
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -83,12 +85,13 @@ def read(paths: Iterable[Path]) -> dict[tuple[str, str, int], StudyLine]:
         ValueError: If a file has lines about something else.
     """
     names = {field.name for field in fields(StudyLine)}
+    required = {field.name for field in fields(StudyLine) if field.default is MISSING}
     studies: dict[tuple[str, str, int], StudyLine] = {}
     for path in paths:
         for row in _rows(path):
-            if names - row.keys():
+            if required - row.keys():
                 raise ValueError(f"{path} must have a study on each line, got {str(row)[:80]}...")
-            line = StudyLine(**{name: row[name] for name in names})
+            line = StudyLine(**{name: row[name] for name in names & row.keys()})
             known = studies.get(line.key)
             if known is None or line.n_trials >= known.n_trials:
                 studies[line.key] = line

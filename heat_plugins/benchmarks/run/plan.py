@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
-from heat_plugins.benchmarks.run.runner import Job
+from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
+from heat_plugins.benchmarks.problems.numbers import NUMBERS
+from heat_plugins.benchmarks.problems.tables import TABLES
+from heat_plugins.benchmarks.run.runner import N_FIRST, Job
 
 __all__ = [
     "FAST_PEERS",
@@ -14,6 +17,7 @@ __all__ = [
     "PLAN",
     "QUICK",
     "RELOCATED",
+    "SMALL",
     "SFU_NAMES",
     "SLOW_PEERS",
     "USERS",
@@ -25,6 +29,8 @@ PAPER = ("pest", "contamination", "labs", "maxsat", "cluster")
 SFU_NAMES = ("ackley", "rastrigin", "schwefel", "sphere", "styblinski-tang")
 USERS = ("ackley53-relocated", "svm", "pipeline", "features")
 RELOCATED = tuple(f"{name}-relocated" for name in (*PAPER, *SFU_NAMES, "rna"))
+
+SMALL = (*TABLES, *NUMBERS)
 
 FAST_PEERS = ("Random", "TPE", "NSGA-II", "CatCMAwM")
 SLOW_PEERS = ("Ax-default", "Ax-mixed", "HEBO")  # seconds a suggestion
@@ -39,12 +45,14 @@ class Block:
         methods: Names of methods.
         n_seeds: Number of seeds.
         n_trials: Evaluations a study.
+        n_first: Random points, the same for all methods, that a study begins with.
     """
 
     problems: tuple[str, ...]
     methods: tuple[str, ...]
     n_seeds: int = 10
     n_trials: int = 200
+    n_first: int = N_FIRST
 
 
 # Problems whose evaluations take no time to speak of.
@@ -64,6 +72,10 @@ PLAN: tuple[Block, ...] = (
     Block(("rna-relocated",), ("HeatSampler", *FAST_PEERS), n_seeds=30),
     Block(("rna-relocated",), ("GPSampler",), n_seeds=10),
     Block(tuple(f"{name}-relocated" for name in PAPER), SLOW_PEERS, n_seeds=2, n_trials=100),
+    # As users have them: few evaluations, and each method begins by itself.
+    Block(SMALL, ("HeatSampler", "TPE", "Random", "CatCMAwM"), n_trials=100, n_first=0),
+    Block(SMALL, ("GPSampler", "SMAC3"), n_trials=100, n_first=0),
+    Block((*EHRLICH,), ("HeatSampler", "TPE", "Random"), n_trials=300, n_first=0),
 )
 
 # A few minutes: enough to see that everything works and in which direction it points.
@@ -114,4 +126,4 @@ def _all_jobs(
         for seed in range(block.n_seeds) if seeds is None else seeds:
             for problem in block.problems:
                 for method in block.methods:
-                    yield Job(problem, method, seed, n_trials or block.n_trials)
+                    yield Job(problem, method, seed, n_trials or block.n_trials, block.n_first)

@@ -50,7 +50,9 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
     under way, and the oldest ends first.
     """
     solver = method.start(task, job.seed)
-    given = first_points(task, job.n_first, job.seed) if method.takes_first_points else []
+    given: list[Params] = []
+    if method.takes_first_points:
+        given = [*task.known, *first_points(task, job.n_first, job.seed)]
     under_way: deque[Params] = deque()
     results: list[Result] = []
     scores: list[float] = []
@@ -84,6 +86,7 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
         scores=[float(f"{score:.10g}") for score in scores],
         seconds=[round(spent, 5) for spent in seconds],
         n_repeats=job.n_trials - len(points),
+        n_failed=sum(result.has_failed for result in results),
         versions=raw_lines.versions(),
         machine=raw_lines.machine(),
         finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
