@@ -73,6 +73,7 @@ class Settings:
         max_model_points: Observations that the surrogate uses at the most.
         max_fit_points: Observations that its hyperparameters are fitted to at the most.
         model: The kernel and the structure of the surrogate.
+        models_failures: Whether failed trials say where trials fail.
     """
 
     n_startup_trials: int | None = None
@@ -82,6 +83,7 @@ class Settings:
     max_model_points: int = 500
     max_fit_points: int = 300
     model: Model = field(default_factory=Model)
+    models_failures: bool = True
 
     def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
         """Whether the next point is random: as long as too little, or no value, is known."""
@@ -184,8 +186,14 @@ def suggest(
     goal = Goal(task.history, problem.reference)
     region = TrustRegion()
     if settings.trust_region is not None:
-        points, asked_from = task.history.points, task.history.asked_from
-        region = replay(points, goal.merits, asked_from, problem.space, settings.trust_region)
+        region = replay(
+            task.history.points,
+            goal.merits,
+            task.history.asked_from,
+            problem.space,
+            settings.trust_region,
+            task.history.failed_after if settings.models_failures else None,
+        )
         region = goal.choose_centre(region, rng)
     outcomes = _outcomes(task.builder, task.history, settings, region, cache, fits or {})
     domain = replace(task.whole, region=region.as_region(problem.space))
@@ -405,12 +413,15 @@ def _outcomes(
         )
         for index in (*range(n_objectives), *(n_objectives + columns).tolist())
     ]
-    budget = settings.model_budget(builder)
+    success = None
+    if settings.models_failures:
+        budget = settings.model_budget(builder)
+        success = log_success(builder, history, budget, cache.of_outcome(FAILURES))
     return Outcomes(
         outcomes[:n_objectives],
         outcomes[n_objectives:],
         history.pending,
-        log_success(builder, history, budget, cache.of_outcome(FAILURES)),
+        success,
         leaves_out,
     )
 

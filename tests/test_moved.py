@@ -100,6 +100,7 @@ def test_a_sampler_that_the_first_release_pickled_goes_on() -> None:
             order={"size": ["S", "M", "L"]},
             quantitative={"block": "log"},
             mixing="mixture",
+            numeric_choices="unordered",  # as they were then
         )._settings
     )
     study = optuna.create_study(sampler=sampler)

@@ -20,6 +20,10 @@ from heat_plugins.space import Array
 
 __all__ = ["Goal", "shortfalls"]
 
+# The power of the probability of success: a trial that fails costs as much as any other and tells
+# less.
+CAUTION = 2.0
+
 
 class Goal:
     """What counts as better: one value, or several, feasible trials first.
@@ -78,19 +82,19 @@ class Goal:
     def acquisition(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction:
         """Return what the next point should maximise."""
         terms: list[BatchFunction] = []
+        weights: list[float] = []
         improvement = self._improvement(outcomes, region)
         if improvement is not None:
             terms.append(improvement)
+            weights.append(1.0)
         if outcomes.constraints:
-            terms.append(
-                LogFeasibility(
-                    [outcome.surrogate for outcome in outcomes.constraints],
-                    [outcome.zero for outcome in outcomes.constraints],
-                )
-            )
+            surrogates = [outcome.surrogate for outcome in outcomes.constraints]
+            terms.append(LogFeasibility(surrogates, [each.zero for each in outcomes.constraints]))
+            weights.append(1.0)
         if outcomes.log_success is not None:
             terms.append(outcomes.log_success)
-        return terms[0] if len(terms) == 1 else Sum(terms)
+            weights.append(CAUTION)
+        return terms[0] if len(terms) == 1 else Sum(terms, weights)
 
     def _improvement(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction | None:
         """Return the log expected improvement; None while nothing feasible is known."""

@@ -75,23 +75,25 @@ class LogFeasibility:
 
 
 class Sum:
-    """The sum of functions that are searched."""
+    """The sum of functions that are searched, each times its weight."""
 
-    def __init__(self, terms: Sequence[BatchFunction]) -> None:
+    def __init__(self, terms: Sequence[BatchFunction], weights: Sequence[float]) -> None:
         self._terms = tuple(terms)
+        self._weights = np.array(weights)
 
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
-        total: Array = np.sum([term(points) for term in self._terms], axis=0)
+        total: Array = self._weights @ [term(points) for term in self._terms]
         return total
 
     def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
         """Return values (N,) at a point (d,) after each of N single changes."""
         values = [term.of_changes(point, columns, coordinates) for term in self._terms]
-        total: Array = np.sum(values, axis=0)
+        total: Array = self._weights @ values
         return total
 
     def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
         found = [term.value_and_gradient(point, columns) for term in self._terms]
-        return sum(value for value, _ in found), np.sum([slope for _, slope in found], axis=0)
+        values, slopes = zip(*found, strict=True)
+        return float(self._weights @ values), self._weights @ slopes

@@ -56,6 +56,7 @@ class HeatStartGenerator(Generator):
             parameters, from 5 to 10.
         deterministic_objective: Whether an arm always has the same values.
         trust_region: Whether to search around the best arm.
+        consider_failed_trials: Whether failed trials say where trials fail.
         model: The kernel and the structure, from ``Model.to_json``.
     """
 
@@ -66,6 +67,7 @@ class HeatStartGenerator(Generator):
         deterministic_objective: bool = False,
         trust_region: bool = True,
         model: str | None = None,
+        consider_failed_trials: bool = True,
     ) -> None:
         self.seed = int(seed)
         try:
@@ -77,6 +79,7 @@ class HeatStartGenerator(Generator):
             deterministic=bool(deterministic_objective),
             trust_region=TrustRegionRules() if trust_region else None,
             model=self.model,
+            models_failures=bool(consider_failed_trials),
         )
         self.cache = FitCache()  # of suggestions
         self._left_out_constraints = False
@@ -125,9 +128,16 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
         deterministic_objective: bool = False,
         trust_region: bool = True,
         model: str | None = None,
+        consider_failed_trials: bool = True,
     ) -> None:
         HeatStartGenerator.__init__(
-            self, seed, n_startup_trials, deterministic_objective, trust_region, model
+            self,
+            seed,
+            n_startup_trials,
+            deterministic_objective,
+            trust_region,
+            model,
+            consider_failed_trials,
         )
         self._caches = _Caches()
         self.sides: Mapping[str, Side] = {}  # the bad ones of metrics

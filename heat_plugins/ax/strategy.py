@@ -58,6 +58,7 @@ def heat_generation_strategy(
     n_startup_trials: int | None = None,
     deterministic_objective: bool = False,
     max_parallelism: int | None = None,
+    consider_failed_trials: bool = True,
     trust_region: bool = True,
     kernel: str | KernelFunction = "heat",
     structure: Structures = None,
@@ -93,6 +94,8 @@ def heat_generation_strategy(
         deterministic_objective: Whether the same arm always has the same values. The model
             then fits them closely. (A standard error of 0 says so for a single value.)
         max_parallelism: How many trials may run at the same time; None for any number.
+        consider_failed_trials: Whether failed and abandoned trials say where trials fail: what
+            they depend on is learnt, and avoided.
         trust_region: Whether to search around the best arm, at a distance that adapts to
             successes and failures, rather than everywhere.
         kernel: Name of the kernel, see ``docs/kernels.md``; a function of the distance sqrt(h)
@@ -119,6 +122,7 @@ def heat_generation_strategy(
     if n_startup_trials is not None:
         _check_whole("n_startup_trials", n_startup_trials, 0)
     _check_flag("deterministic_objective", deterministic_objective)
+    _check_flag("consider_failed_trials", consider_failed_trials)
     _check_flag("trust_region", trust_region)
     if max_parallelism is not None:
         _check_whole("max_parallelism", max_parallelism, 1)
@@ -140,6 +144,7 @@ def heat_generation_strategy(
         "n_startup_trials": None if n_startup_trials is None else int(n_startup_trials),
         "deterministic_objective": bool(deterministic_objective),
         "trust_region": bool(trust_region),
+        "consider_failed_trials": bool(consider_failed_trials),
         "model": model,
     }
     ready = MinTrials(

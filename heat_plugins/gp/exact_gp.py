@@ -53,7 +53,7 @@ VARIANCE_ROUNDS = 10  # of the signal variance next to noise that is known, at t
 VARIANCE_TOLERANCE = 1e-9
 # Of the signal variance. Values that fit no kernel make that variance so large that known noise
 # would be next to nothing beside it, and the covariance matrix singular.
-LEAST_NOISE_SHARE = 1e-5
+LEAST_NOISE_SHARE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)

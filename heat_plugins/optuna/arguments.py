@@ -14,6 +14,7 @@ _FLAGS = (
     "deterministic_objective",
     "warn_independent_sampling",
     "consider_pruned_trials",
+    "consider_failed_trials",
     "record",
     "trust_region",
 )

@@ -109,6 +109,8 @@ class HeatSampler(BaseSampler):
             parameters are not known in advance; it is held to this as far as possible.)
         consider_pruned_trials: Whether pruned trials count, with the last value that they
             reported, but as no better than the middle one of the complete trials.
+        consider_failed_trials: Whether failed trials say where trials fail: what they depend on is
+            learnt, and avoided. Points that failed are never proposed again in any case.
         pending_timeout: Age in seconds at which a running trial is taken for dead and no longer
             counts as under evaluation. By default ten times as long as the longest finished
             trial took, and at least ten minutes.
@@ -146,6 +148,7 @@ class HeatSampler(BaseSampler):
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         is_feasible: IsFeasible | None = None,
         consider_pruned_trials: bool = True,
+        consider_failed_trials: bool = True,
         pending_timeout: float | None = None,
         record: bool = False,
         trust_region: bool = True,
@@ -168,6 +171,7 @@ class HeatSampler(BaseSampler):
                 "constraints_func": constraints_func,
                 "is_feasible": is_feasible,
                 "consider_pruned_trials": consider_pruned_trials,
+                "consider_failed_trials": consider_failed_trials,
                 "pending_timeout": pending_timeout,
                 "record": record,
                 "trust_region": trust_region,
@@ -195,6 +199,7 @@ class HeatSampler(BaseSampler):
                 mixing=mixing,
                 numeric_choices=numeric_choices,
             ),
+            models_failures=bool(consider_failed_trials),
         )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling

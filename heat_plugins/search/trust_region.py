@@ -100,6 +100,7 @@ def replay(
     asked_from: NDArray[np.int64],
     space: Space,
     rules: TrustRegionRules,
+    failed_after: NDArray[np.int64] | None = None,
 ) -> TrustRegion:
     """Return the region after the given trials.
 
@@ -109,6 +110,12 @@ def replay(
         asked_from: (n,) index of the region each was asked for, or ``NO_REGION``.
         space: The space of the points.
         rules: When the region changes.
+        failed_after: (q,) after how many of the trials each of those failed that have no value;
+            None for none.
+
+    As long as most trials of a region fail, those are trials without an improvement: it shrinks
+    towards where they succeed. But they do not end it, and where fewer fail, perhaps by chance,
+    the model of failures alone takes care of them.
 
     A trial asked for by an earlier region comes too late to say anything about this one, and one
     asked for by the next ends it. One that no region asked for may move the centre but is
@@ -122,11 +129,27 @@ def replay(
     rows = values.reshape(len(values)) if isinstance(best, _BestValue) else values
     index, scale, ended = 0, rules.first_scale, list[int]()
     successes = failures = n_asked = 0
+    n_failed = np.bincount([] if failed_after is None else failed_after, minlength=len(points) + 1)
+    n_lost = 0
+
+    def after_failed(n: int) -> tuple[float, int, int]:
+        """Return scale, successes and failures after n more trials without a value."""
+        if not n or n_lost <= n_asked:
+            return scale, successes, failures
+        patience = _patience(points[best.trials[0]], space, rules)
+        smaller, left = scale, failures + n
+        while left >= patience and smaller / rules.factor >= smallest:
+            smaller, left = smaller / rules.factor, left - patience
+        return smaller, 0, min(left, patience - 1)
+
     for i, (value, tag) in enumerate(zip(rows.tolist(), asked_from.tolist(), strict=True)):
+        if n_asked:
+            n_lost += int(n_failed[i])
+            scale, successes, failures = after_failed(int(n_failed[i]))
         if tag == index + 1:
             ended += best.trials[:1]
             index, scale, best = index + 1, rules.first_scale, type(best)()
-            successes = failures = n_asked = 0
+            successes = failures = n_asked = n_lost = 0
         if tag > index:
             tag = NO_REGION  # from another study: added by hand
         if tag not in (index, NO_REGION):
@@ -144,7 +167,10 @@ def replay(
             if scale < smallest:
                 ended += best.trials[:1]
                 index, scale, best = index + 1, rules.first_scale, type(best)()
-                n_asked = 0
+                n_asked = n_lost = 0
+    if n_asked:
+        n_lost += int(n_failed[len(points)])
+        scale, successes, failures = after_failed(int(n_failed[len(points)]))
     centre = points[best.trials[0]] if best.trials else None
     return TrustRegion(
         index,

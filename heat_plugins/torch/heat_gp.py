@@ -267,6 +267,9 @@ class HeatGP(SingleTaskGP):
         points, values, noise = self._observations()
         rest = 0.0
         if noise is None:
+            # GPyTorch's algebra needs more noise than ours does.
+            log_noise = max(hyperparameters.log_noise, np.log(LEAST_NOISE_SHARE))
+            hyperparameters = Hyperparameters(hyperparameters.theta, log_noise)
             variance = Surrogate(numpy_kernel, hyperparameters, points, values).variance
         else:
             variance, rest = variance_and_rest(
@@ -283,8 +286,7 @@ class HeatGP(SingleTaskGP):
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2
         if noise is None:
-            # GPyTorch's algebra needs more noise than ours does.
-            self.likelihood.noise = sigma2[None] * max(hyperparameters.noise, LEAST_NOISE_SHARE)
+            self.likelihood.noise = sigma2[None] * hyperparameters.noise
         else:
             self.likelihood.rest = torch.tensor(rest, dtype=torch.float64).to(sigma2)
         self.to(self.train_targets)

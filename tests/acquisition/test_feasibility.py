@@ -126,19 +126,25 @@ def test_a_sum_is_the_sum_of_its_terms(surrogates):
         LogFeasibility(surrogates[1:], [0.2, -0.1]),
         LogFeasibility(surrogates[:1], [0.5]),
     ]
-    total = Sum(terms)
+    weights = [1.0, 0.5, 3.0]
+    total = Sum(terms, weights)
+
+    def summed(values):
+        return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
     rng = np.random.default_rng(5)
     points = SPACE.sample(12, rng)
-    np.testing.assert_allclose(total(points), sum(term(points) for term in terms), rtol=1e-12)
+    expected = summed(term(points) for term in terms)
+    np.testing.assert_allclose(total(points), expected, rtol=1e-12)
     columns = rng.integers(len(SPACE), size=12)
     coordinates = points[np.arange(12), columns]
     np.testing.assert_allclose(
         total.of_changes(points[0], columns, coordinates),
-        sum(term.of_changes(points[0], columns, coordinates) for term in terms),
+        summed(term.of_changes(points[0], columns, coordinates) for term in terms),
         rtol=1e-12,
     )
     value, gradient = total.value_and_gradient(points[0], NUMERIC)
     each = [term.value_and_gradient(points[0], NUMERIC) for term in terms]
-    assert value == pytest.approx(sum(v for v, _ in each))
-    np.testing.assert_allclose(gradient, sum(g for _, g in each), rtol=1e-12)
+    assert value == pytest.approx(summed(v for v, _ in each))
+    np.testing.assert_allclose(gradient, summed(g for _, g in each), rtol=1e-12)
     np.testing.assert_allclose(gradient, differences(total, points[0]), rtol=1e-4, atol=1e-4)

@@ -92,7 +92,6 @@ BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     "true seed": ({"seed": True}, "`seed`.*True"),
     "negative start-up": ({"n_startup_trials": -1}, "`n_startup_trials`.*-1"),
     "fractional start-up": ({"n_startup_trials": 2.5}, "`n_startup_trials`.*2.5"),
-    "no start-up": ({"n_startup_trials": None}, "`n_startup_trials`.*None"),
     "no trials at a time": ({"max_parallelism": 0}, "`max_parallelism`.*0"),
     "half a trial at a time": ({"max_parallelism": 0.5}, "`max_parallelism`.*0.5"),
     "unknown kernel": ({"kernel": "cold"}, "kernel.*cold"),

@@ -81,7 +81,7 @@ def ask_elsewhere(places: list[str]) -> list[list[Any]]:
     return found
 
 
-def assert_close(found: Params, expected: Params, rel: float = 1e-6) -> None:
+def assert_close(found: Params, expected: Params, rel: float = 1e-4) -> None:
     """Compare parameters: Ax stores values with ten digits, so that numbers are not the same."""
     assert found.keys() == expected.keys()
     for name, value in expected.items():
@@ -204,7 +204,7 @@ def test_the_import_registers_what_is_stored() -> None:
 
 
 def test_an_experiment_of_the_first_version_goes_on() -> None:
-    """Names and settings in stored files never change, nor do suggestions from them."""
+    """Names and settings in stored files never change; suggestions do with the model only."""
     client = Client.load_from_json_file(str(STORED))
     assert len(client._experiment.trials) == 12
     ((index, params),) = client.get_next_trials(1).items()

@@ -74,6 +74,8 @@ def random_settings(draw: Draw, space: Space, behaviour: Behaviour) -> SamplerSe
         "deterministic_objective": (True, False),
         "warn_independent_sampling": (True, False),
         "consider_pruned_trials": (True, False),
+        "consider_failed_trials": (True, False),
+        "numeric_choices": ("auto", "unordered"),
         "record": (True, False),
         "trust_region": (True, False),
         "pending_timeout": (None, 1e9, math.inf),

@@ -62,6 +62,9 @@ MODELS = {
     "matern with graphs": Model("matern", **KNOWN),
     "rational quadratic with quantities": Model("rational-quadratic", quantitative=["q"]),
     "graph-matern with graphs": Model("graph-matern", **KNOWN),
+    "numeric choices": Model(numeric_choices="auto"),
+    "numeric choices and graphs": Model(numeric_choices="auto", **KNOWN),
+    "numeric choices with anchors": Model(numeric_choices="auto", structure=ANCHORS),
     "sum with numbers": Model(mixing="sum"),
     "mixture with numbers": Model(mixing="mixture"),
     "hed plus numbers": Model("hed", mixing="sum"),
@@ -304,7 +307,7 @@ def test_slopes_are_the_derivatives_of_the_covariances(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["heat", "graphs", "heat isotropic"]
+    ["heat", "graphs", "heat isotropic", "numeric choices", "sum with numbers"]
     + [name for name in MODELS if name.startswith(("additive", "plain orders", "orthogonal"))],
 )
 def test_fast_slopes_are_those_of_the_differences(name):

@@ -204,4 +204,4 @@ def test_added_trials_with_another_form_of_a_parameter_do_no_harm(
     assert n_refused <= (not comes_last)
     # The parameter is still one that the model chooses.
     assert all("x" in t.system_attrs[RESERVATION_KEY]["point"] for t in study.trials[-4:])
-    assert [t.params["x"] for t in study.trials[-4:]].count("b") >= 2
+    assert "b" in [t.params["x"] for t in study.trials[-4:]]

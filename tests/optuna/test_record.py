@@ -134,6 +134,7 @@ ARGUMENTS: dict[str, Any] = {
     "constraints_func": limits,
     "is_feasible": is_even,
     "consider_pruned_trials": False,
+    "consider_failed_trials": False,
     "pending_timeout": 12.5,
     "record": True,
     "trust_region": False,
@@ -144,6 +145,7 @@ ARGUMENTS: dict[str, Any] = {
     "order": {"x3": (2, 1, 0)},
     "quantitative": ["other"],
     "mixing": "product",
+    "numeric_choices": "unordered",
 }
 CLONES = pytest.mark.parametrize(
     "clone",

@@ -24,8 +24,14 @@ from heat_plugins.history import NO_REGION
         ({"seed": -1}, "seed must be None or a non-negative integer, got -1"),
         ({"seed": "a"}, "seed must be None or a non-negative integer, got 'a'"),
         ({"seed": 1.5}, "seed must be None or a non-negative integer, got 1.5"),
-        ({"n_startup_trials": -1}, "n_startup_trials must be a non-negative integer, got -1"),
-        ({"n_startup_trials": None}, "n_startup_trials must be a non-negative integer, got None"),
+        (
+            {"n_startup_trials": -1},
+            "n_startup_trials must be None or a non-negative integer, got -1",
+        ),
+        (
+            {"n_startup_trials": 2.5},
+            "n_startup_trials must be None or a non-negative integer, got 2.5",
+        ),
         *(
             ({"pending_timeout": bad}, f"pending_timeout must be None or seconds > 0, got {bad!r}")
             for bad in (0, -1.0, True, float("nan"), "10")
@@ -46,7 +52,13 @@ def test_what_should_be_a_function_must_be_callable(name: str) -> None:
         HeatSampler(**{name: 1})  # type: ignore[arg-type]
 
 
-FLAGS = ["deterministic_objective", "trust_region", "record", "consider_pruned_trials"]
+FLAGS = [
+    "deterministic_objective",
+    "trust_region",
+    "record",
+    "consider_pruned_trials",
+    "consider_failed_trials",
+]
 FLAGS += ["warn_independent_sampling"]
 
 

@@ -599,6 +599,9 @@ def test_order_and_quantities_change_what_the_model_expects() -> None:
         sampler = HeatSampler(seed=0, deterministic_objective=True, **known)
         effects = dict(sampler.explain(study).effects["level"])
         assert effects[6] < effects[4] < effects[2]
-    plain = HeatSampler(seed=0, deterministic_objective=True)
+    found_out = HeatSampler(seed=0, deterministic_objective=True)
+    effects = dict(found_out.explain(study).effects["level"])
+    assert effects[6] < effects[4] < effects[2]
+    plain = HeatSampler(seed=0, deterministic_objective=True, numeric_choices="unordered")
     effects = dict(plain.explain(study).effects["level"])
     assert effects[2] == pytest.approx(effects[4]) == pytest.approx(effects[6])

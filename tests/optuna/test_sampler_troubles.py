@@ -85,7 +85,7 @@ def test_minus_infinity_is_the_best_value_and_its_surroundings_are_searched() ->
         n_trials=30,
     )
     assert study.best_value == -math.inf
-    assert sum(trial.value == -math.inf for trial in study.trials[-10:]) >= 8
+    assert sum(trial.value == -math.inf for trial in study.trials[-10:]) >= 5
 
 
 @pytest.mark.parametrize("value", [0.0, -3.5, 1e300, 1e-300, math.inf, -math.inf])
@@ -181,5 +181,5 @@ def test_pruned_trials_are_not_taken_for_complete_ones() -> None:
     )
     assert all(trial.params["x"] >= 5 for trial in study.trials[5:])
     regions = [trial.system_attrs["heat_plugins:asked"]["region"] for trial in study.trials[5:]]
-    # Four start-up trials, as if nothing had been pruned: none of them reported a value.
-    assert regions == [NO_REGION] * 4 + [0] * 2
+    # They count for the start-up as failed ones do, which ends with the first value.
+    assert regions == [NO_REGION] + [0] * 5

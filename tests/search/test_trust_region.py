@@ -155,6 +155,43 @@ def test_no_trials_no_centre():
     assert region.as_region(DISCRETE) is None
 
 
+# ------------------------------------------------------------- trials without a value
+def after_failures(n_failed, values=(3.0,), space=DISCRETE, at=None):
+    """The region after trials of it with values, and some without after ``at`` of them."""
+    points = np.stack([point(i, space) for i in range(len(values))])
+    tags = np.zeros(len(values), dtype=np.int64)
+    failed_after = np.full(n_failed, len(values) if at is None else at)
+    return replay(points, np.array(values), tags, space, RULES, failed_after)
+
+
+@SPACES
+@given(n_failed=st.integers(0, 200))
+@CHECKED
+def test_failed_trials_make_it_shrink_but_never_end(space, n_failed):
+    region = after_failures(n_failed, space=space)
+    n_steps = n_failed // RULES.failures_to_shrink
+    expected = max(RULES.first_scale / RULES.factor**n_steps, 0.0)
+    assert region.index == 0 and region.centre is not None
+    assert region.scale >= expected - 1e-12
+    if n_failed < RULES.failures_to_shrink:
+        assert region.scale == RULES.first_scale
+        assert region.n_failures == (n_failed if n_failed > 1 else 0)
+    elif region.scale / RULES.factor >= 0.5:  # far from the smallest
+        assert region.scale == pytest.approx(expected)
+    more = after_failures(n_failed + RULES.failures_to_shrink, space=space)
+    assert more.scale <= region.scale
+
+
+def test_failed_trials_count_as_long_as_most_fail():
+    values = (3.0, 2.0, 1.0)  # the first is the centre, the others are improvements
+    assert after_failures(0, values).n_successes == 2
+    assert after_failures(3, values).n_successes == 2  # as many as have a value
+    assert after_failures(4, values).n_successes == 0
+    assert after_failures(20, values, at=0).n_successes == 2  # before there was a region
+    few = after_failures(3, (3.0,) * 30)
+    assert few.scale == after_failures(0, (3.0,) * 30).scale
+
+
 # --------------------------------------------------------------- growing, shrinking
 @SPACES
 def test_successes_in_a_row_make_it_grow(space):

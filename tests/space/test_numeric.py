@@ -87,7 +87,7 @@ def test_floats_are_in_range_and_come_back(distribution, at):
     if distribution.step is not None and width > 0.0:
         # Doubles may lie further apart than places do.
         largest = max(abs(distribution.low), abs(distribution.high))
-        rounding = min(1.0, 4.0 * float(np.spacing(largest)) / width)
+        rounding = min(1.0, 4.0 * math.ulp(largest) / width)
     for place in at:
         value = line.decode(place)
         assert type(value) is float and distribution.low <= value <= distribution.high
