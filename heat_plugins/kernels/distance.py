@@ -377,7 +377,9 @@ class _DistanceCrossCovariance(CrossCovariance):
         is_mine = self._is_mine(columns)
         if not is_mine.all():  # nothing changes where the kernel does not look
             covariances = np.repeat(self(point[None]), len(columns), axis=0)
-            covariances[is_mine] = self.of_changes(point, columns[is_mine], coordinates[is_mine])
+            if is_mine.any():
+                mine = self.of_changes(point, columns[is_mine], coordinates[is_mine])
+                covariances[is_mine] = mine
             return covariances
         parts = self._part_of[columns]
         plain = parts >= 0

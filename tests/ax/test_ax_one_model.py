@@ -52,7 +52,7 @@ def test_predictions_are_those_that_chose_the_arm(
     objective: str,
     measure: Any,
 ) -> None:
-    """Up to how BoTorch standardises, which moves variances a little.
+    """Up to how BoTorch standardises, and to the least noise that GPyTorch's algebra needs.
 
     The arms are random ones, so that no value is so bad that it is pulled in.
     """
@@ -72,7 +72,7 @@ def test_predictions_are_those_that_chose_the_arm(
         expected = observed.mean() + sign * observed.std() * mean
         np.testing.assert_allclose(found[:, 0], expected, atol=0.02 * observed.std())
         deviation = np.sqrt(variance) * observed.std()
-        np.testing.assert_allclose(found[:, 1], deviation, rtol=0.1, atol=1e-3)
+        np.testing.assert_allclose(found[:, 1], deviation, rtol=0.1, atol=0.01 * observed.std())
 
 
 def test_a_metric_is_fitted_once(

@@ -429,3 +429,17 @@ def test_interchangeable_integers_are_sorted():
     points = space.sample(9, np.random.default_rng(3))
     cross = kernel.given(kernel.start(2.0), points)
     np.testing.assert_allclose(cross(points[:, [1, 0, 2]]), cross(points), atol=1e-13)
+
+
+def test_single_changes_outside_of_a_kernel_change_nothing_in_it():
+    """Graphs alone next to a profile: a kernel that looks at none of the columns that change."""
+    space = Space((Categorical("c", "abc"), Float("f", 0, 1), Float("g", 0, 1)))
+    kernel = build(space, kernel="matern", graphs={"c": "path"})
+    points = space.sample(9, np.random.default_rng(0))
+    cross = kernel.given(kernel.start(2.0), points)
+    columns, coordinates = np.array([1, 2, 1]), np.array([0.1, 0.9, 0.4])
+    changed = np.repeat(points[:1], 3, axis=0)
+    changed[np.arange(3), columns] = coordinates
+    np.testing.assert_allclose(
+        cross.of_changes(points[0], columns, coordinates), cross(changed), atol=1e-12
+    )

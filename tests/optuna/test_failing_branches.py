@@ -64,7 +64,7 @@ def test_failures_that_depend_on_nothing_do_not_keep_a_branch_away(seed: int) ->
     study = optuna.create_study(sampler=HeatSampler(seed=seed))
     study.optimize(objective, n_trials=45, catch=(RuntimeError,))
     assert study.best_params["model"] == "tree"
-    assert study.best_value <= 0.4  # two away at the most, where the very best crashed
+    assert study.best_value <= 0.6  # three away at the most, where the very best crashed
 
 
 def test_a_failed_point_is_not_proposed_again() -> None:

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from heat_plugins.benchmarks.problems import conditional, constrained, multi_objective
 from heat_plugins.benchmarks.problems.catalogue import CODED, TARGETS, TASKS, task_named
+from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.functions import SFU, sequence
+from heat_plugins.benchmarks.problems.numbers import NUMBERS
 from heat_plugins.benchmarks.problems.problem import DATA_VARIABLE
+from heat_plugins.benchmarks.problems.tables import TABLES
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
     Number,
@@ -36,6 +39,9 @@ def made(name: str) -> Task:
 
 
 # ----------------------------------------------------------------------- the catalogue
+REGRETS = {**TABLES, **NUMBERS, **EHRLICH}  # compared by what is left to gain, not by a target
+
+
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_has_finite_results_that_repeat(name: str) -> None:
     task = made(name)
@@ -43,15 +49,17 @@ def test_every_task_has_finite_results_that_repeat(name: str) -> None:
     results = [task.evaluate(params) for params in points]
     again = made(name)
     assert [again.evaluate(params) for params in first_points(again, 5, 0)] == results
-    assert np.all(np.isfinite([[*r.values, *r.constraints] for r in results]))
-    assert {len(r.values) for r in results} == {task.n_objectives}
+    assert task.may_fail or not any(r.has_failed for r in results)
+    results = [r for r in results if not r.has_failed]
+    assert np.all(np.isfinite([number for r in results for number in (*r.values, *r.constraints)]))
+    assert {len(r.values) for r in results} <= {task.n_objectives}
     assert task.name == name
     assert len({parameter.name for parameter in task.parameters}) == len(task.parameters)
     if task.best_known is not None:
         assert task.best_known < task.score(results)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in REGRETS])
 def test_targets_are_between_random_points_and_the_best_known(name: str) -> None:
     task = made(name)
     if name.startswith("cluster-file"):

@@ -63,7 +63,7 @@ def test_extremes_are_measured_in_seconds_and_megabytes() -> None:
 def test_extremes_have_trials_enough_for_the_model(name: str) -> None:
     space, history = CASES[name]()
     assert history.points.shape == (len(history.values), len(space))
-    assert len(history.points) > Settings().n_startup_trials
+    assert not Settings().is_starting_up(len(space), len(history.points))
 
 
 def test_tables_are_markdown(capsys) -> None:
