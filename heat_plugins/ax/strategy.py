@@ -114,7 +114,8 @@ def heat_generation_strategy(
             ``"mixture"``.
         numeric_choices: What to make of choices that are all numbers, of which nothing else is
             said. ``"auto"``: the evidence decides whether their distances mean something, on a
-            linear or a logarithmic scale. ``"unordered"``: they are like any other choices.
+            linear or a logarithmic scale; 0, 1, 2, ... are taken for mere labels.
+            ``"unordered"``: all of them are.
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])

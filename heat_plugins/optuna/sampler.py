@@ -134,7 +134,8 @@ class HeatSampler(BaseSampler):
             or ``"mixture"``.
         numeric_choices: What to make of choices that are all numbers, of which nothing else is
             said. ``"auto"``: the evidence decides whether their distances mean something, on a
-            linear or a logarithmic scale. ``"unordered"``: they are like any other choices.
+            linear or a logarithmic scale; 0, 1, 2, ... are taken for mere labels.
+            ``"unordered"``: all of them are.
     """
 
     def __init__(

@@ -63,8 +63,10 @@ def places_of(parameter: ListedValues, scale: str) -> Array:
 def number_places(parameter: ListedValues) -> Array | None:
     """Return places (g,) in [0, 1] of choices if all are numbers, at least three; None otherwise.
 
-    They stand where their order of magnitude does if that spreads them more evenly: who lists
-    16, 32, 64 means each of them to be as far from the next.
+    0, 1, 2, ... are codes: they number the choices and say nothing about them.
+
+    The others stand where their order of magnitude does if that spreads them more evenly: who
+    lists 16, 32, 64 means each of them to be as far from the next.
     """
     choices = parameter.choices
     if not all(isinstance(choice, Real) and not isinstance(choice, bool) for choice in choices):
@@ -74,6 +76,8 @@ def number_places(parameter: ListedValues) -> Array | None:
     except OverflowError:
         return None
     if not np.isfinite(values).all() or len(np.unique(values)) < 3:
+        return None
+    if np.array_equal(np.sort(values), np.arange(len(values))):
         return None
     linear = _spread_out(values)
     if values.min() <= 0.0:

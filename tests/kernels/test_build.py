@@ -237,6 +237,8 @@ def test_other_choices_have_no_places():
         (1, 2, math.nan),
         (1, 2, 10**400),
         (1, 1.0, 2),
+        (0, 1, 2, 3),
+        (2.0, 0.0, 1.0),
     ):
         assert not has_places(*choices), choices
     assert not has_places(1, 2, 3, numeric_choices="unordered")

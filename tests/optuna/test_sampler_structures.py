@@ -577,18 +577,18 @@ def test_networkx_graphs_are_taken(points: Points) -> None:
 def test_order_and_quantities_change_what_the_model_expects() -> None:
     """Of choices that were never tried, those near good ones are expected to be good."""
     study = optuna.create_study()
-    values = tuple(range(9))
+    values = tuple(range(1, 10))
     distributions = {
         "level": CategoricalDistribution(values),
         "rate": FloatDistribution(0.0, 1.0),
     }
     rng = np.random.default_rng(0)
-    for level in (0, 1, 3, 5, 7, 8) * 4:
+    for level in (1, 2, 4, 6, 8, 9) * 4:
         study.add_trial(
             optuna.create_trial(
                 params={"level": level, "rate": float(rng.random())},
                 distributions=distributions,
-                value=float((level - 6) ** 2),
+                value=float((level - 7) ** 2),
             )
         )
     arguments: tuple[dict[str, Any], ...] = (
@@ -598,10 +598,10 @@ def test_order_and_quantities_change_what_the_model_expects() -> None:
     for known in arguments:
         sampler = HeatSampler(seed=0, deterministic_objective=True, **known)
         effects = dict(sampler.explain(study).effects["level"])
-        assert effects[6] < effects[4] < effects[2]
+        assert effects[7] < effects[5] < effects[3]
     found_out = HeatSampler(seed=0, deterministic_objective=True)
     effects = dict(found_out.explain(study).effects["level"])
-    assert effects[6] < effects[4] < effects[2]
+    assert effects[7] < effects[5] < effects[3]
     plain = HeatSampler(seed=0, deterministic_objective=True, numeric_choices="unordered")
     effects = dict(plain.explain(study).effects["level"])
-    assert effects[2] == pytest.approx(effects[4]) == pytest.approx(effects[6])
+    assert effects[3] == pytest.approx(effects[5]) == pytest.approx(effects[7])
