@@ -38,8 +38,9 @@ peers: $(FULL) ## add all optimisers that the benchmarks compare with
 demo: $(DEMO) ## run examples/quickstart.py in a light environment, without PyTorch
 	$(BIN)/python examples/quickstart.py $(ARGS)
 
+# Neighbouring tests stay in one process, which then makes what they share only once.
 test: $(FULL) ## run all tests (ARGS go to pytest)
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTUNAS
 	@failed=; for version in $(OPTUNAS); do \

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
 __all__ = ["BatchFunction"]
 
@@ -18,8 +15,8 @@ class BatchFunction(Protocol):
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
 
-    def of_changes(self, point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
+    def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
         """Return values (N,) at a point (d,) after each of N single changes."""
 
-    def value_and_gradient(self, point: Array, columns: NDArray[np.int64]) -> tuple[float, Array]:
+    def value_and_gradient(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.symmetry import Symmetry
 
 __all__ = ["NO_REGION", "History", "canonical"]
@@ -39,12 +38,12 @@ class History:
 
     points: Array
     values: Array
-    asked_from: NDArray[np.int64]
+    asked_from: Indices
     pending: Array
     failed: Array
     constraints: Array | None = None
     noise: Array | None = None
-    failed_after: NDArray[np.int64] | None = None
+    failed_after: Indices | None = None
 
     def __post_init__(self) -> None:
         if self.noise is None:
@@ -60,7 +59,7 @@ class History:
         space: Space,
         points: Array,
         values: Array,
-        asked_from: NDArray[np.int64] | None = None,
+        asked_from: Indices | None = None,
         pending: Array | None = None,
         failed: Array | None = None,
         constraints: Array | None = None,
@@ -94,22 +93,21 @@ class History:
         """(n,) known variances of one objective or, after those, constraint; None if none is."""
         if self.noise is None or np.isnan(self.noise[:, index]).all():
             return None
-        column: Array = self.noise[:, index]
-        return column
+        return self.noise[:, index]
 
     @property
     def without_value(self) -> Array:
         """(p + q, d) points that need not be proposed again though no value is known."""
         return np.concatenate([self.failed, self.pending])
 
-    def without_halves(self, optional: NDArray[np.bool_]) -> History:
+    def without_halves(self, optional: Bools) -> History:
         """Return the history without unfinished points that lack more than ``optional`` (d,).
 
         Trials that failed before they had asked for everything are nowhere in particular.
         """
 
-        def is_whole(points: Array) -> NDArray[np.bool_]:
-            whole: NDArray[np.bool_] = np.all(~np.isnan(points[:, ~optional]), axis=1)
+        def is_whole(points: Array) -> Bools:
+            whole: Bools = np.all(~np.isnan(points[:, ~optional]), axis=1)
             return whole
 
         kept, after = is_whole(self.failed), self.failed_after
@@ -120,7 +118,7 @@ class History:
             failed_after=None if after is None else after[kept],
         )
 
-    def in_order_of_ending(self) -> tuple[Array, NDArray[np.bool_]]:
+    def in_order_of_ending(self) -> tuple[Array, Bools]:
         """Return all points (n + q, d) as they ended, and (n + q,) which have no value."""
         n, q = len(self.points), len(self.failed)
         after = np.full(q, n) if self.failed_after is None else self.failed_after

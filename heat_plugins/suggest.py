@@ -20,6 +20,7 @@ from heat_plugins.acquisition.builder import Goal
 from heat_plugins.acquisition.failures import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
+from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
@@ -407,21 +408,25 @@ def _outcomes(
     """Return the models of every objective and every constraint."""
     n_objectives = history.objectives.shape[1]
     columns, leaves_out = modelled_constraints(history.constraint_values)
+    failures = None
+    if settings.models_failures:
+        budget = settings.model_budget(builder)
+        failures = fit_failures(builder, history, budget, cache.of_outcome(FAILURES))
+    known = history
+    if failures is not None and failures.look_like_chance:
+        # What was asked for there is as unknown as before: to look nearby is no repetition.
+        known = replace(history, failed=history.failed[:0], failed_after=None)
     outcomes = [
         outcome_of(
-            builder, history, settings, cache, index, centre=region.centre, fit=fits.get(index)
+            builder, known, settings, cache, index, centre=region.centre, fit=fits.get(index)
         )
         for index in (*range(n_objectives), *(n_objectives + columns).tolist())
     ]
-    success = None
-    if settings.models_failures:
-        budget = settings.model_budget(builder)
-        success = log_success(builder, history, budget, cache.of_outcome(FAILURES))
     return Outcomes(
         outcomes[:n_objectives],
         outcomes[n_objectives:],
         history.pending,
-        success,
+        log_success(failures),
         leaves_out,
     )
 

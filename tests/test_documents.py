@@ -1,10 +1,12 @@
 """What the documents show must run."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import optuna
@@ -103,16 +105,56 @@ WITHOUT_PICTURE = {
 SHARED = {"comparison", "studies"}  # by the examples
 
 
-def run_example(name: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def path_with_root() -> dict[str, str]:
+    """Return an environment in which programs find the package of this checkout."""
     path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(path)}
+
+
+def run_example(name: str, arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments],
         capture_output=True,
         text=True,
         timeout=300,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)},
+        env=path_with_root(),
     )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def forks() -> Iterator[subprocess.Popen[str]]:
+    """A process that has imported what examples need, and runs each in a fork of its own."""
+    program = Path(__file__).with_name("fork_examples.py")
+    modules = [name for name in ("ax.api.client", "matplotlib") if importlib.util.find_spec(name)]
+    with subprocess.Popen(
+        [sys.executable, str(program), "optuna", "heat_plugins.benchmarks.problems", *modules],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=path_with_root(),
+    ) as process:
+        yield process
+        process.kill()
+
+
+def run_forked(
+    forks: subprocess.Popen[str], name: str, arguments: list[str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """Run an example as ``run_example`` does, without its imports."""
+    outputs = [folder / "stdout", folder / "stderr"]
+    job = {
+        "program": str(ROOT / "examples" / f"{name}.py"),
+        "arguments": arguments,
+        "folder": str(folder),
+        **{path.name: str(path) for path in outputs},
+    }
+    assert forks.stdin is not None and forks.stdout is not None
+    print(json.dumps(job), file=forks.stdin, flush=True)
+    code = forks.stdout.readline()
+    done = subprocess.CompletedProcess(name, int(code), *(path.read_text() for path in outputs))
     assert done.returncode == 0, done.stderr
     return done
 
@@ -123,10 +165,12 @@ def test_every_example_is_tested() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_print_a_result_and_write_a_picture(example: str, tmp_path: Path) -> None:
+def test_examples_print_a_result_and_write_a_picture(
+    example: str, forks: subprocess.Popen[str], tmp_path: Path
+) -> None:
     arguments, words = EXAMPLES[example]
     picture = tmp_path / "picture.png"
-    done = run_example(example, [*arguments, "--output", str(picture)], tmp_path)
+    done = run_forked(forks, example, [*arguments, "--output", str(picture)], tmp_path)
     for word in words:
         assert word in done.stdout
     assert str(picture) in done.stdout
@@ -135,9 +179,11 @@ def test_examples_print_a_result_and_write_a_picture(example: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("example", WITHOUT_PICTURE)
-def test_examples_without_a_picture_print_a_result(example: str, tmp_path: Path) -> None:
+def test_examples_without_a_picture_print_a_result(
+    example: str, forks: subprocess.Popen[str], tmp_path: Path
+) -> None:
     arguments, words = WITHOUT_PICTURE[example]
-    done = run_example(example, arguments, tmp_path)
+    done = run_forked(forks, example, arguments, tmp_path)
     for word in words:
         assert word in done.stdout
 

@@ -519,7 +519,7 @@ def test_the_model_prefers_the_better_half(n_codes):
     """Two codes, one always better: the next point has it wherever that is still possible."""
     assume(n_codes >= 8)
     space = Space((Categorical("good", "ab"), Integer("i", 0, n_codes)))
-    points = space.encode_all([{"good": g, "i": i} for i in range(0, 6, 2) for g in "ab"])
+    points = space.stack([space.encode({"good": g, "i": i}) for i in range(0, 6, 2) for g in "ab"])
     history = History.of(space, points, points[:, 0])
     suggestion = suggest(Problem(space), history, QUICK, np.random.default_rng(n_codes))
     assert suggestion.point[0] == 0.0

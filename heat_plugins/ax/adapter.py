@@ -236,7 +236,7 @@ class HeatStartAdapter(Adapter):
                     self._codes.conditions,
                     None if aim is None else aim.reference,
                 )
-                settings = generator.settings_with(self._model)
+                settings = replace(generator.settings, model=self._model)
                 fits = {} if aim is None else self._fits(history, aim)
                 return suggest(problem, history, settings, rng, generator.cache, fits)
         except NothingAllowed as error:
@@ -262,8 +262,7 @@ class HeatStartAdapter(Adapter):
     def _points(self, parameterizations: list[Any]) -> Array:
         """Return points (p, d) of transformed parameterizations."""
         codes = self._codes
-        points = [codes.point(parameters) for parameters in parameterizations]
-        return np.array(points).reshape(len(points), len(codes.space))
+        return codes.space.stack([codes.point(parameters) for parameters in parameterizations])
 
     def _fixed_columns(self, fixed_features: ObservationFeatures | None) -> dict[int, float]:
         """Return the coordinates that are given, by column.

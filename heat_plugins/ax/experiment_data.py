@@ -20,13 +20,12 @@ from ax.core.optimization_config import (
 from ax.core.types import ComparisonOp
 from ax.exceptions.core import UnsupportedError
 from ax.utils.common.constants import Keys
-from numpy.typing import NDArray
 from pandas import DataFrame
 
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Bools
 
 __all__ = ["REGION_KEY", "Aim", "Side", "history_of", "in_order_of_completion", "sides_of"]
 
@@ -151,7 +150,7 @@ def history_of(
     noise = _sums(variances, np.concatenate([aim.objectives, aim.constraints]) ** 2)
     metadata = arms["metadata"].tolist()
     regions = np.array([_region(entry) for entry in metadata], dtype=np.int64)
-    is_known: NDArray[np.bool_] = ~np.any(np.isnan(values), axis=1)
+    is_known: Bools = ~np.any(np.isnan(values), axis=1)
     completed = _completed(arms)[is_known]
     return History(
         points[is_known],

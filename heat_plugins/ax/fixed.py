@@ -61,22 +61,20 @@ def fixed_values(
 
 def _check(parameter: Parameter, value: Any) -> None:
     if isinstance(parameter, RangeParameter):
+        is_whole = parameter.parameter_type == ParameterType.INT
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        is_whole = parameter.parameter_type != ParameterType.INT
-        is_inside = is_number and parameter.lower <= value <= parameter.upper
-        if not is_inside or not (is_whole or float(value).is_integer()):
-            kind = "a number" if is_whole else "a whole number"
-            raise UserInputError(
-                f"Fixed value of parameter `{parameter.name}` must be {kind} in "
-                f"[{parameter.lower}, {parameter.upper}], got {value!r}."
-            )
-    elif isinstance(parameter, ChoiceParameter) and value not in parameter.values:
+        is_right = is_number and parameter.lower <= value <= parameter.upper
+        is_right = is_right and (not is_whole or float(value).is_integer())
+        kind = "a whole number" if is_whole else "a number"
+        wanted = f"{kind} in [{parameter.lower}, {parameter.upper}]"
+    elif isinstance(parameter, ChoiceParameter):
+        is_right, wanted = value in parameter.values, f"one of {parameter.values}"
+    elif isinstance(parameter, FixedParameter):
+        is_right = value == parameter.value
+        wanted = f"{parameter.value!r}, which it has in the search space"
+    else:
+        return
+    if not is_right:
         raise UserInputError(
-            f"Fixed value of parameter `{parameter.name}` must be one of {parameter.values}, "
-            f"got {value!r}."
-        )
-    elif isinstance(parameter, FixedParameter) and value != parameter.value:
-        raise UserInputError(
-            f"Fixed value of parameter `{parameter.name}` must be {parameter.value!r}, which it "
-            f"has in the search space, got {value!r}."
+            f"Fixed value of parameter `{parameter.name}` must be {wanted}, got {value!r}."
         )

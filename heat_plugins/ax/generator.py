@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +82,10 @@ class HeatStartGenerator(Generator):
         )
         self.cache = FitCache()  # of suggestions
         self._left_out_constraints = False
+        self._make_model()
+
+    def _make_model(self) -> None:
+        """Make the model that Ax can ask: none here."""
 
     def leave_out_constraints(self) -> None:
         """Say once that some outcome constraints are not modelled."""
@@ -93,10 +96,6 @@ class HeatStartGenerator(Generator):
                 "too few arms, or there are very many and others are violated more often. Arms "
                 "that violate them still count as infeasible."
             )
-
-    def settings_with(self, model: Model) -> Settings:
-        """Return the settings with a model that knows more about the parameters."""
-        return replace(self.settings, model=model)
 
     def kernel_of(self, metric: str) -> KernelFit | None:
         """Return the kernel of a metric; None where it has to be fitted yet."""
@@ -117,28 +116,11 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
     """Keeps the settings, and a :class:`~heat_plugins.botorch.HeatGP` for each metric.
 
     Everything that Ax does with a model goes through these: predictions, cross-validation,
-    sensitivities, best points. The next arms are chosen with the same kernels. The arguments are
-    those of the base, written out because Ax finds their names in the signature.
+    sensitivities, best points. The next arms are chosen with the same kernels. There is no other
+    ``__init__``, because Ax finds the names of the arguments in its signature.
     """
 
-    def __init__(
-        self,
-        seed: int = 0,
-        n_startup_trials: int | None = None,
-        deterministic_objective: bool = False,
-        trust_region: bool = True,
-        model: str | None = None,
-        consider_failed_trials: bool = True,
-    ) -> None:
-        HeatStartGenerator.__init__(
-            self,
-            seed,
-            n_startup_trials,
-            deterministic_objective,
-            trust_region,
-            model,
-            consider_failed_trials,
-        )
+    def _make_model(self) -> None:
         self._caches = _Caches()
         self.sides: Mapping[str, Side] = {}  # the bad ones of metrics
         self._doubted: set[str] = set()  # metrics whose standard errors are too small

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from ax.core.parameter import ChoiceParameter, FixedParameter, RangeParameter
@@ -11,12 +11,12 @@ from ax.core.parameter import Parameter as AxParameter
 from ax.core.parameter_constraint import ParameterConstraint
 from ax.core.search_space import SearchSpace
 from ax.exceptions.core import UserInputError
-from numpy.typing import NDArray
 from scipy import special
 
 from heat_plugins.search.linear_constraints import LinearLimits
-from heat_plugins.space import Allowed, Array, Parameter, Space
+from heat_plugins.space import Allowed, Array, Bools, Parameter, Space
 from heat_plugins.space.categorical import ListedValues
+from heat_plugins.space.point_set import both
 
 __all__ = ["Limits", "limits_of"]
 
@@ -25,8 +25,7 @@ __all__ = ["Limits", "limits_of"]
 EQUAL = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
-class Limits:
+class Limits(NamedTuple):
     """What points must keep to.
 
     Args:
@@ -54,16 +53,13 @@ def limits_of(search_space: SearchSpace, space: Space, box: SearchSpace) -> Limi
             names = [space.names[column] for column in row.weights]
             is_linear = all(_is_linear(search_space.parameters[name]) for name in names)
             (rows if is_linear else others).append(row)
-    inside = _inside(space, box)
-    tests = [
-        *([inside] if inside is not None else []),
-        *[_test(row, space, search_space) for row in others],
-    ]
-    return Limits(_linear(rows, space) if rows else None, _all(tests) if tests else None)
+    allowed = _inside(space, box)
+    for row in others:
+        allowed = both(_test(row, space, search_space), allowed)
+    return Limits(_linear(rows, space) if rows else None, allowed)
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     """The weighted sum of the values of some columns is at most the bound."""
 
     weights: dict[int, float]
@@ -137,7 +133,7 @@ def _test(row: _Row, space: Space, search_space: SearchSpace) -> Allowed:
     given = {column: search_space.parameters[space.names[column]] for column in row.weights}
     is_logit = {c: isinstance(p, RangeParameter) and p.logit_scale for c, p in given.items()}
 
-    def holds(points: Array) -> NDArray[np.bool_]:
+    def holds(points: Array) -> Bools:
         sums = sum(
             weight * _values(space.parameters[column], points[:, column], is_logit[column])
             for column, weight in row.weights.items()
@@ -162,7 +158,7 @@ def _inside(space: Space, box: SearchSpace) -> Allowed | None:
     if not codes and not ranges:
         return None
 
-    def inside(points: Array) -> NDArray[np.bool_]:
+    def inside(points: Array) -> Bools:
         holds = np.ones(len(points), dtype=bool)
         for column, listed in codes.items():
             holds &= np.isin(points[:, column], listed) | np.isnan(points[:, column])
@@ -172,13 +168,3 @@ def _inside(space: Space, box: SearchSpace) -> Allowed | None:
         return holds
 
     return inside
-
-
-def _all(tests: Sequence[Allowed]) -> Allowed:
-    def allowed(points: Array) -> NDArray[np.bool_]:
-        holds = np.ones(len(points), dtype=bool)
-        for test in tests:
-            holds &= test(points)
-        return holds
-
-    return allowed

@@ -14,6 +14,7 @@ from ax.core.search_space import SearchSpace
 from ax.exceptions.core import UnsupportedError, UserInputError
 
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Parameter, Space
+from heat_plugins.space.numeric import as_written
 from heat_plugins.spec.model import Model, Scale
 
 __all__ = ["complete_model", "parents_of", "space_of"]
@@ -26,17 +27,13 @@ def space_of(search_space: SearchSpace) -> Space:
 
 def _parameter(parameter: AxParameter) -> Parameter:
     name = parameter.name
-    if parameter.is_fidelity:
+    is_task = isinstance(parameter, ChoiceParameter) and parameter.is_task
+    if parameter.is_fidelity or is_task:
         raise UnsupportedError(
-            f"Parameter `{name}` is a fidelity parameter, which heat_plugins does not support. "
-            "Expected choice and range parameters only."
+            f"Parameter `{name}` is a {'task' if is_task else 'fidelity'} parameter, which "
+            "heat_plugins does not support. Expected choice and range parameters only."
         )
     if isinstance(parameter, ChoiceParameter):
-        if parameter.is_task:
-            raise UnsupportedError(
-                f"Parameter `{name}` is a task parameter, which heat_plugins does not support. "
-                "Expected choice and range parameters only."
-            )
         kind = Ordinal if parameter.is_ordered else Categorical
         return kind(name, tuple(parameter.values))
     if isinstance(parameter, RangeParameter):
@@ -63,15 +60,10 @@ def _grid(parameter: RangeParameter) -> tuple[float, float, float | None]:
     if digits is None or parameter.logit_scale:
         return low, high, None
     step = Fraction(10) ** -digits
-    first, last = ceil(_written(low) / step), floor(_written(high) / step)
+    first, last = ceil(as_written(low) / step), floor(as_written(high) / step)
     if first >= last or (parameter.log_scale and first <= 0):  # hardly any value is left
         return low, high, None
     return float(first * step), float(last * step), float(step)
-
-
-def _written(number: float) -> Fraction:
-    """Return a number as it is written: 0.3 is three times 0.1."""
-    return Fraction(str(number))
 
 
 def parents_of(search_space: SearchSpace) -> dict[str, tuple[str, Sequence[Any]]]:

@@ -102,7 +102,9 @@ def heat_generation_strategy(
             must have been given to ``heat_plugins.register_kernel``.
         structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
             ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
-            ``"auto"``, which chooses between product, sum and interactions.
+            ``"auto"``, which chooses between product, sum and interactions. Where nothing is
+            said, effects multiply, unless most parameters are numbers and the evidence is
+            clearly for a sum; ``"product"`` rules that out.
         ard: Whether each parameter has a rate of its own; None for yes where the kernel can.
         graphs: Which choices are next to each other, by parameter name: ``"path"``,
             ``"cycle"``, an adjacency matrix or a networkx graph.

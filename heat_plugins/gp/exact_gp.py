@@ -286,6 +286,15 @@ class Surrogate:
         mean: Array = self._cross(points)[:, : self._n] @ self._alpha
         return mean
 
+    def left_out(self, values: Array) -> Array:
+        """Return means (n,) at the observed points, each without its own value (n,).
+
+        mu_i = y_i - [K^-1 y]_i / [K^-1]_ii (Rasmussen and Williams, 2006, equation 5.12).
+        """
+        inverse_factor = self._whitener[: self._n, : self._n]
+        means: Array = values - self._alpha / np.einsum("ij,ij->i", inverse_factor, inverse_factor)
+        return means
+
     def posterior_of_changes(
         self, point: Array, columns: NDArray[np.int64], coordinates: Array
     ) -> tuple[Array, Array]:

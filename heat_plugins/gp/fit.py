@@ -9,6 +9,8 @@ With structure "auto" the full search runs for every candidate. The sum of singl
 has a remainder that can grow into the product, so it is right in both cases, and it is
 left only for a candidate whose evidence is clearly higher: to change the model back and
 forth with every small difference costs more than a slightly less likely model does.
+Where nothing is said and most parameters are numbers, the product is left for the sum in the
+same way.
 
 Unless the user says that the objective is deterministic, two models are fitted: one with next to
 no noise, and one whose noise is learnt. Where noise is not more likely, there is none. Where it
@@ -23,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,15 +43,8 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["CANDIDATES", "CLEAR_EVIDENCE", "PREFERRED", "KernelFit", "FitCache", "fitted"]
+__all__ = ["CLEAR_EVIDENCE", "Candidates", "FitCache", "KernelFit", "fitted"]
 
-# What structure="auto" chooses among.
-CANDIDATES: dict[str, Combination | None] = {
-    "product": None,
-    "additive": Additive(),
-    "interactions": InteractionOrders(max_order=2),
-}
-PREFERRED = "additive"
 CLEAR_EVIDENCE = 5.0  # difference of log densities
 # By how much noise must be more likely than none before values may, and must, have it.
 SOME_NOISE = 2.0
@@ -60,6 +56,25 @@ MUCH_NOISE = 0.15
 TURN_OF_NOISE = 3  # every how many trials, where nobody can tell
 
 
+class Candidates(NamedTuple):
+    """How units may combine, by name, and which way it is unless another is clearly likelier."""
+
+    combinations: Mapping[str, Combination | None]
+    preferred: str
+
+    @staticmethod
+    def of(builder: KernelBuilder) -> Candidates:
+        """Return what the user asked for, or what the evidence may choose from."""
+        choices: dict[str, Combination | None] = {"product": None, "additive": Additive()}
+        if builder.model.is_auto:
+            choices["interactions"] = InteractionOrders(max_order=2)
+            return Candidates(choices, "additive")
+        if builder.may_be_sum:
+            return Candidates(choices, "product")
+        name = _name(builder.model.combination)
+        return Candidates({name: builder.model.combination}, name)
+
+
 @dataclass(frozen=True, eq=False)
 class KernelFit:
     """A kernel with its hyperparameters, and what it was chosen from.
@@ -67,8 +82,9 @@ class KernelFit:
     Args:
         kernel: The kernel.
         hyperparameters: What was learnt.
-        name: How its units combine: a name of ``CANDIDATES``, or of the user's structure.
+        name: How its units combine: a name of the candidates.
         evidence: Log posterior density of each candidate, where there was a choice.
+        preferred: The candidate that is left only where another is clearly more likely.
         is_noise_free: Whether the values are taken for exact: because the user says that they
             are, or because they look like it.
         rival: The same kernel with noise, where that is neither unlikely nor certain.
@@ -79,6 +95,7 @@ class KernelFit:
     hyperparameters: Hyperparameters
     name: str
     evidence: Mapping[str, float] = field(default_factory=dict)
+    preferred: str = ""
     is_noise_free: bool = False
     rival: KernelFit | None = None
     learns_rest: bool = False
@@ -158,10 +175,10 @@ def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
     if len(candidates) == 1:
         return candidates[0]
     by_name = {candidate.name: candidate for candidate in candidates}
-    evidence = candidates[0].evidence
+    evidence, preferred = candidates[0].evidence, candidates[0].preferred
     best = max(evidence, key=evidence.__getitem__)
-    behind = evidence[best] - evidence[PREFERRED]
-    return by_name[best] if behind > CLEAR_EVIDENCE else by_name[PREFERRED]
+    behind = evidence[best] - evidence[preferred]
+    return by_name[best] if behind > CLEAR_EVIDENCE else by_name[preferred]
 
 
 def _candidates(
@@ -204,19 +221,20 @@ def _candidates(
             exact = replace(exact, rival=noisy)
         return exact, max(density, noisy_density)
 
-    if not builder.model.is_auto:
-        return (fit_to(builder.model.combination)[0],)
-    fits = {name: fit_to(combination) for name, combination in CANDIDATES.items()}
+    combinations, preferred = Candidates.of(builder)
+    fits = {name: fit_to(combination) for name, combination in combinations.items()}
+    if len(fits) == 1:
+        return (fits[preferred][0],)
     evidence = {
         name: float(np.nan_to_num(density, nan=-np.inf))  # a fit gone wrong
         for name, (_, density) in fits.items()
     }
-    return tuple(_with_evidence(chosen, evidence) for chosen, _ in fits.values())
 
+    def with_evidence(chosen: KernelFit) -> KernelFit:
+        rival = None if chosen.rival is None else with_evidence(chosen.rival)
+        return replace(chosen, evidence=evidence, preferred=preferred, rival=rival)
 
-def _with_evidence(chosen: KernelFit, evidence: Mapping[str, float]) -> KernelFit:
-    rival = None if chosen.rival is None else replace(chosen.rival, evidence=evidence)
-    return replace(chosen, evidence=evidence, rival=rival)
+    return tuple(with_evidence(chosen) for chosen, _ in fits.values())
 
 
 def _name(combination: Combination | None) -> str:

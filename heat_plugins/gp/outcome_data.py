@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.replicates import has_conflicts, noise_is_underreported
 from heat_plugins.runtime.lazy import cached_property
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Indices, Space
 
 __all__ = ["ModelBudget", "OutcomeData", "Standardised"]
 
@@ -62,7 +61,7 @@ class OutcomeData:
         """Return the number of observations."""
         return len(self.points)
 
-    def at(self, rows: slice | NDArray[np.int64]) -> OutcomeData:
+    def at(self, rows: slice | Indices) -> OutcomeData:
         """Return some of the observations."""
         noise = None if self.noise is None else self.noise[rows]
         return replace(self, points=self.points[rows], values=self.values[rows], noise=noise)

@@ -11,7 +11,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 
-__all__ = ["Effects", "order_shares", "single_effects"]
+__all__ = ["Effects", "order_shares", "settings_of", "single_effects"]
 
 N_BACKGROUND = 256  # random points that stand for "the others being anything"
 N_PLACES = 11  # of a continuous parameter at which its effect is reported
@@ -44,30 +44,50 @@ def single_effects(
 
     The effect of a parameter that exists under some conditions is that where it does.
     """
+    effects: dict[str, tuple[tuple[object, float], ...]] = {}
     everywhere = space.sample(N_BACKGROUND, np.random.default_rng(0))
+    for name, background, settled in settings_of(space, conditions, everywhere):
+        middle = float(surrogate.mean(background).mean())
+        effects[name] = tuple(
+            (value, float(surrogate.mean(points).mean()) - middle) for value, points in settled
+        )
+    return effects
+
+
+def settings_of(
+    space: Space, conditions: Conditions | None, everywhere: Array
+) -> Iterator[tuple[str, Array, list[tuple[object, Array]]]]:
+    """Yield what it takes to see what a parameter does, the others being anything.
+
+    Args:
+        space: The parameters.
+        conditions: When each parameter exists; None where all always do.
+        everywhere: (n, d) points that stand for all of the space.
+
+    Yields:
+        The name of a parameter; the background (B, d), those of the points where the
+        parameter exists; and some of its values, each with the background (B, d) after the
+        parameter has been set to it. Of a continuous parameter N_PLACES values stand for all.
+    """
     if conditions is not None:
         everywhere = conditions.deactivate(everywhere)
-    spare = space.sample(N_BACKGROUND, np.random.default_rng(1))
-    effects: dict[str, tuple[tuple[object, float], ...]] = {}
+    spare = space.sample(len(everywhere), np.random.default_rng(1))
     for column, parameter in enumerate(space.parameters):
         background = everywhere[~np.isnan(everywhere[:, column])]
         if not len(background):
             continue
-        middle = float(surrogate.mean(background).mean())
         if parameter.n_levels <= N_PLACES or space.is_discrete[column]:
             places = parameter.levels()
         else:
             places = np.unique(parameter.snap(np.linspace(0.0, 1.0, N_PLACES)))
-        rows = []
+        settled: list[tuple[object, Array]] = []
         for place in places:
             moved = background.copy()
             moved[:, column] = place
             if conditions is not None:
                 moved = conditions.fill(moved, spare[: len(moved)])
-            effect = float(surrogate.mean(moved).mean()) - middle
-            rows.append((parameter.decode(float(place)), effect))
-        effects[parameter.name] = tuple(rows)
-    return effects
+            settled.append((parameter.decode(float(place)), moved))
+        yield parameter.name, background, settled
 
 
 @usual_errors

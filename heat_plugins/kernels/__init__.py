@@ -8,7 +8,7 @@
                      ``centred_numbers``)
 ``group_average``    averages over groups of permutations (``permutations``)
 ``composite``        products, sums and mixtures of kernels
-``units``            one parameter as a kernel (``choice_unit``, ``number_unit``)
+``units``            one parameter as a kernel
 ``baselines``        kernels of other methods
 ``function``         a kernel of one's own from a formula
 ``builtin``          the entries of the registry; ``build``: from a model to its kernel

@@ -41,26 +41,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.centred import Centred, CentredMatrix, Reference, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.kernels.features import FeatureMap
-from heat_plugins.kernels.number_unit import NumberUnit
 from heat_plugins.kernels.order_terms import Terms, loses_digits
-from heat_plugins.kernels.units import Units
+from heat_plugins.kernels.units import NumberUnit, Units
 from heat_plugins.runtime.lazy import cached_property
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
 __all__ = ["OrdersKernel"]
 
 LOG_STRENGTH_BOUNDS = (-8.0, 8.0)
 LOG_STRENGTH_SPREAD = 2.0
 LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
-
-Indices = NDArray[np.int64]
 
 
 class OrdersKernel(Kernel):
@@ -173,13 +169,16 @@ class OrdersKernel(Kernel):
 
         With a remainder (Q + 2,), its share last.
         """
-        parts = self._mean_terms(theta).terms.parts(self.strengths(theta))
+        parts = self._mean_terms(theta)[0].parts(self.strengths(theta))
         variances = np.array([float(part[0]) for part in parts])
         shares: Array = variances / variances.sum()
         return shares
 
-    def _mean_terms(self, theta: Array) -> _MeanTerms:
-        """Return the orders of a point with itself, in the mean over all values."""
+    def _mean_terms(self, theta: Array) -> tuple[Terms, list[Array]]:
+        """Return the orders of a point with itself, in the mean (1,) over all values.
+
+        And how the means of units vary, numbers first, each in its own hyperparameters.
+        """
         log_weights, of_units, _ = self._split(theta)
         of_numbers, parts = self.split_units(of_units)
         numbers, number_slopes = self.numbers.mean_variances(of_numbers)
@@ -191,7 +190,7 @@ class OrdersKernel(Kernel):
         ]
         own = [np.array([variance]) for variance in (*numbers, *(value for value, _ in units))]
         slopes = [*number_slopes[:, None], *(slope for _, slope in units)]
-        return _MeanTerms(self._terms(self.own_sums(log_weights, 1), own), slopes)
+        return self._terms(self.own_sums(log_weights, 1), own), slopes
 
     def _norm(self, theta: Array) -> tuple[float, Array]:
         """Return the mean variance of a point over all values, and its gradient (p,)."""
@@ -336,10 +335,6 @@ class OrdersKernel(Kernel):
             len(points),
         )
 
-    def matrix(self, theta: Array, prepared: _Prepared) -> Array:
-        """Return the kernel matrix (n, n)."""
-        return self.matrix_and_pullback(theta, prepared)[0]
-
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
         log_weights, of_units, log_strengths = self._split(theta)
@@ -388,16 +383,6 @@ class _Prepared:
     numbers: PreparedNumbers
     units: list[Any]
     n: int
-
-
-class _MeanTerms(NamedTuple):
-    """The orders of means (1,) of all units, and how those of the others than choices vary.
-
-    That is the slope of each mean in the unit's own hyperparameters, numbers first.
-    """
-
-    terms: Terms
-    slopes: list[Array]
 
 
 class _OrdersCrossCovariance(CrossCovariance):

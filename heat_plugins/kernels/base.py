@@ -19,13 +19,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, apply_changes
+from heat_plugins.space import Array, Indices, apply_changes
 
-__all__ = ["STARTING_TOTALS", "Kernel", "CrossCovariance", "Prior", "Pullback", "normal_prior"]
+__all__ = [
+    "STARTING_TOTALS",
+    "CrossCovariance",
+    "CrossFunction",
+    "Kernel",
+    "Prior",
+    "Pullback",
+    "normal_prior",
+]
 
-Indices = NDArray[np.int64]
 Pullback = Callable[[Array], Array]
 Prior = tuple[float, Array]
 
@@ -75,6 +81,17 @@ class CrossCovariance(ABC):
         return *self.slopes(point, columns), *self.own_slopes(point, columns)
 
 
+class CrossFunction(CrossCovariance):
+    """Covariances that are nothing but a function of points (m, d), which returns (m, n)."""
+
+    def __init__(self, function: Callable[[Array], Array]) -> None:
+        self._function = function
+
+    def __call__(self, points: Array) -> Array:
+        """Return covariances (m, n) of points (m, d) with the observations."""
+        return self._function(points)
+
+
 def _around(point: Array, columns: Indices) -> Array:
     """Return the point (d,), then points a step above and a step below it in each column."""
     place = point[columns]
@@ -86,8 +103,7 @@ def _central_differences(around: Array) -> Array:
     """Return slopes (n, c) from values (1 + 2c, n) at the points of :func:`_around`."""
     n_columns = len(around) // 2
     above, below = around[1 : n_columns + 1], around[n_columns + 1 :]
-    slopes: Array = (above - below).T / (2.0 * DIFFERENCE_STEP)
-    return slopes
+    return (above - below).T / (2.0 * DIFFERENCE_STEP)
 
 
 class Kernel(ABC):
@@ -121,9 +137,9 @@ class Kernel(ABC):
     def prepare(self, points: Array) -> Any:
         """Return what of the observations (n, d) does not depend on the hyperparameters."""
 
-    @abstractmethod
     def matrix(self, theta: Array, prepared: Any) -> Array:
         """Return the kernel matrix (n, n) of prepared observations."""
+        return self.matrix_and_pullback(theta, prepared)[0]
 
     @abstractmethod
     def matrix_and_pullback(self, theta: Array, prepared: Any) -> tuple[Array, Pullback]:

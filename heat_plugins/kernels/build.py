@@ -8,19 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.random_trees import random_tree_components
 from heat_plugins.kernels.centred import Reference
-from heat_plugins.kernels.choice_unit import (
-    ChoiceDistance,
-    ChoiceUnit,
-    FixedDistance,
-    WithRemainder,
-)
 from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel, GraphColumn, HeatTime, Tie
 from heat_plugins.kernels.features import (
@@ -35,13 +28,19 @@ from heat_plugins.kernels.features import (
 )
 from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.kernels.group_average import AllPermutations, GivenPermutations, MatchKernel
-from heat_plugins.kernels.number_unit import NumberUnit
 from heat_plugins.kernels.order_terms import loses_digits
 from heat_plugins.kernels.permutations import closure, orbits, sample
 from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
+from heat_plugins.kernels.units import (
+    ChoiceDistance,
+    ChoiceUnit,
+    FixedDistance,
+    NumberUnit,
+    WithRemainder,
+)
 from heat_plugins.kernels.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.runtime.floating_point import usual_errors
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.categorical import ListedValues, Ordinal
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.graphs import adjacency, is_complete
@@ -58,7 +57,6 @@ from heat_plugins.spec.structures import (
 
 __all__ = ["KernelBuilder", "LARGEST_GROUP"]
 
-Indices = NDArray[np.int64]
 
 LARGEST_GROUP = 20_000  # permutations that are listed, to tell points apart
 N_NODES = 16  # of the quadrature over a number
@@ -193,10 +191,9 @@ class KernelBuilder:
         """
         return self._entry.has_remainder
 
-    def _is_unordered(self, columns: Indices) -> NDArray[np.bool_]:
+    def _is_unordered(self, columns: Indices) -> Bools:
         special = np.isin(columns, [*self._graphs, *self._quantities])
-        unordered: NDArray[np.bool_] = self.space.is_discrete[columns] & ~special
-        return unordered
+        return self.space.is_discrete[columns] & ~special
 
     def _check_group(self, invariance: PermutationInvariant, columns: Indices) -> None:
         parameters = [self.space.parameters[column] for column in columns]
@@ -261,6 +258,18 @@ class KernelBuilder:
 
     # ------------------------------------------------------------------------- kernels
 
+    @property
+    def may_be_sum(self) -> bool:
+        """Whether the kernel may be a sum though nobody has said so.
+
+        Where most parameters are numbers. Of choices the product, whose weights have a free
+        level, comes close to a sum by itself.
+        """
+        model, every = self.model, self._every[self.space.n_levels[self._every] > 1]
+        n_numbers = int(np.sum(~self.space.is_discrete[every]))
+        is_open = model.is_open and model.has_ard and model.mixing == "product"
+        return is_open and n_numbers >= 2 and 2 * n_numbers >= len(every)
+
     def kernel(self, combination: Combination | None = None, n_observations: int = 0) -> Kernel:
         """Return the kernel.
 
@@ -268,7 +277,9 @@ class KernelBuilder:
             combination: How its units combine: by a product if None.
             n_observations: Random decompositions have other components for every number.
         """
-        if combination is None and self._is_product:
+        model = self.model
+        is_product = model.is_product and model.has_ard and model.mixing == "product"
+        if combination is None and is_product:  # in which any further parameter is a factor
             return self._product(np.arange(len(self.space)))
         optional = np.flatnonzero(self.optional)
         if not len(self._every):
@@ -276,17 +287,13 @@ class KernelBuilder:
         kernel = self._kernel(combination, n_observations)
         return Combined([kernel, self._heat(optional)], "product") if len(optional) else kernel
 
-    @property
-    def _is_product(self) -> bool:
-        """Whether the kernel is a product in which any further parameter is a factor."""
-        model = self.model
-        return model.is_product and model.has_ard and model.mixing == "product"
-
     def _kernel(self, combination: Combination | None, n_observations: int) -> Kernel:
         if self._entry.kind == "whole":
             factory = self._entry.factory
             assert factory is not None
-            columns = self._discrete() if self._entry.is_for_ordered else self._unordered()
+            columns = self._discrete()
+            if not self._entry.is_for_ordered:
+                columns = columns[self._is_unordered(columns)]
             return self._with_rest(lambda c: factory(self.space, c), columns)
         if isinstance(combination, RandomDecomposition):
             tree = combination
@@ -300,9 +307,6 @@ class KernelBuilder:
 
     def _discrete(self) -> Indices:
         return self._every[self.space.is_discrete[self._every]]
-
-    def _unordered(self) -> Indices:
-        return self._every[self._is_unordered(self._every)]
 
     def _with_rest(self, kernel: Callable[[Indices], Kernel], columns: Indices) -> Kernel:
         """Return a kernel of some columns, times or plus the default kernel of the others."""
@@ -389,24 +393,26 @@ class KernelBuilder:
     def _columns(self, columns: Indices) -> Columns:
         mine = {c: places for c, places in self._quantities.items() if c in columns}
         graphs = np.array([*self._graphs], dtype=np.int64)
+        # An ordinal parameter may have been given a complete graph.
+        given = columns[[self.space.names[column] in self.model.graphs for column in columns]]
         return Columns(
             self.space,
             columns,
             mine,
             graphs if self._has_remainders else None,
             np.flatnonzero(self._branching),
+            given[self._is_unordered(given) & ~self.optional[given]],
         )
 
     def _graph_column(self, column: int) -> GraphColumn:
         return GraphColumn(int(column), self._graphs[column], self.space.names[column])
 
-    def _is_wide(self, columns: Indices) -> NDArray[np.bool_]:
+    def _is_wide(self, columns: Indices) -> Bools:
         """Return which columns have too many choices for features."""
         is_one_hot = self._is_unordered(columns)
         if self._has_remainders:
             is_one_hot |= np.isin(columns, [*self._graphs])
-        wide: NDArray[np.bool_] = is_one_hot & (self.space.n_levels[columns] > WIDE)
-        return wide
+        return is_one_hot & (self.space.n_levels[columns] > WIDE)
 
     def _tie(
         self,
@@ -491,7 +497,6 @@ class KernelBuilder:
 
     def _single_unit(self, column: int) -> Kernel:
         """Return one column as a kernel of its own."""
-        name = self.space.names[column]
         if self.space.is_discrete[column]:
             distance: ChoiceDistance
             if column in self._graphs:
@@ -502,7 +507,7 @@ class KernelBuilder:
                 distance = FixedDistance.of_places(self._quantities[column])
             else:
                 distance = FixedDistance.unordered(int(self.space.n_levels[column]))
-            return ChoiceUnit(column, distance, name)
+            return ChoiceUnit(column, distance)
         return NumberUnit(column)
 
     def _units(self, columns: Indices) -> list[Kernel]:
@@ -530,7 +535,7 @@ class KernelBuilder:
         others = [(self._single_unit(int(c)), np.array([c])) for c in rest]
         units = [*others, *groups]
         return OrdersKernel(
-            FeatureMap([Columns(self.space, choices)]),
+            FeatureMap([Columns(self.space, choices, unordered=choices)]),
             self.space.n_levels[choices],
             [unit for unit, _ in units],
             [self._reference(block) for _, block in units],

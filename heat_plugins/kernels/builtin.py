@@ -12,7 +12,6 @@ Notation
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
@@ -21,12 +20,11 @@ from heat_plugins.kernels.baselines.string import StringKernel
 from heat_plugins.kernels.distance import DistanceKernel, Tie
 from heat_plugins.kernels.features import AnchorDistances, FeatureMap
 from heat_plugins.kernels.profiles import Matern52, RationalQuadratic
-from heat_plugins.space import Space
+from heat_plugins.space import Indices, Space
 from heat_plugins.spec.registry import KernelEntry
 
 __all__ = ["BUILT_IN"]
 
-Indices = NDArray[np.int64]
 
 N_ANCHORS = 128  # of the kernel "hed", as many as BODi has
 

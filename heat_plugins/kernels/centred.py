@@ -15,14 +15,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.kernels.base import Kernel
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
 __all__ = ["Centred", "CentredMatrix", "Reference", "mean_variance"]
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +119,7 @@ class Centred:
         """Return m (k,) of points (k, d)."""
         if not self._centre:
             return np.zeros(len(points))
-        means: Array = self._at_reference(points) @ self._shares
-        return means
+        return self._at_reference(points) @ self._shares
 
     def mean_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return m of a point (d,) and its slopes (c,) in some columns."""
@@ -134,8 +130,7 @@ class Centred:
 
     def own(self, own: Array, means: Array) -> Array:
         """Return k~(x, x) from k(x, x) and m, arrays (k,) both."""
-        centred: Array = own / self.mean - means**2 / self.mean**2
-        return centred
+        return own / self.mean - means**2 / self.mean**2
 
     def cross(self, covariances: Array, means: Array, observed_means: Array) -> Array:
         """Return k~ (k, n) from k (k, n), m (k,) and m' (n,)."""

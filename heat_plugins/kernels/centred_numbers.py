@@ -19,16 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.kernels.base import Pullback
 from heat_plugins.kernels.centred import Reference
 from heat_plugins.kernels.features import NUMERIC_WEIGHT
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
 __all__ = ["CentredNumbers", "PreparedNumbers"]
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +145,7 @@ class NumbersCrossCovariance:
         if not self._numbers.centre:
             return np.zeros(places.shape)
         to_nodes = _gaussian(places, self._nodes, self._log_mean)
-        means: Array = to_nodes @ self._numbers.shares
-        return means
+        return to_nodes @ self._numbers.shares
 
     def means_and_places(self, points: Array) -> tuple[Array, Array]:
         """Return m / M (c, k) and scaled places (c, k) of points (k, d)."""
@@ -165,8 +161,7 @@ class NumbersCrossCovariance:
 
     def own(self, means: Array) -> Array:
         """Return k~ (c, k) of points with themselves."""
-        own: Array = 1.0 / self._mean - means**2
-        return own
+        return 1.0 / self._mean - means**2
 
     def slopes_with_own(self, point: Array) -> tuple[Array, Array]:
         """Return k~ (c, n + 1) of a point (d,) with the observations, then with itself.
@@ -194,8 +189,7 @@ class NumbersCrossCovariance:
 
 def weights_of(log_weights: Array) -> Array:
     """Return w from its logarithm as ``NumberUnit`` has it."""
-    weights: Array = NUMERIC_WEIGHT * np.exp(log_weights)
-    return weights
+    return NUMERIC_WEIGHT * np.exp(log_weights)
 
 
 def _squared(places: Array, others: Array) -> Array:
@@ -208,8 +202,7 @@ def _gaussian(places: Array, others: Array, log_scale: Array) -> Array:
     exponent = _squared(places, others)
     exponent += log_scale[:, :, None]
     np.negative(exponent, out=exponent)
-    result: Array = np.exp(exponent, out=exponent)
-    return result
+    return np.exp(exponent, out=exponent)
 
 
 def _inner(one: Array, other: Array) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.space import Array
 
-__all__ = ["Combined", "split"]
+__all__ = ["Combined", "product_of", "split"]
 
 LOGIT_SHARE_BOUNDS = (-6.0, 6.0)
 LOGIT_SHARE_SPREAD = 2.0
@@ -98,7 +98,7 @@ class Combined(Kernel):
                 others = [kernel for j, kernel in enumerate(kernels) if j != i]
                 slope = np.full(by_kernel.shape, (1.0 - share) / len(kernels))
                 if share > 0.0:
-                    slope += share * _product(others, by_kernel.shape)
+                    slope += share * product_of(others, by_kernel.shape)
                 gradients.append(child_pullback(by_kernel * slope))
             if self.how == "mixture":
                 difference = _combine(kernels, 1.0) - _combine(kernels, 0.0)
@@ -117,7 +117,8 @@ class Combined(Kernel):
         return _CombinedCrossCovariance(crosses, self._share(theta))
 
 
-def _product(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
+def product_of(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
+    """Return the product of kernels of a shape, ones if there are none."""
     product = np.ones(shape)
     for kernel in kernels:
         product *= kernel
@@ -127,11 +128,11 @@ def _product(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
 def _combine(kernels: Sequence[Array], share: float) -> Array:
     """Return share * product + (1 - share) * mean."""
     if share == 1.0:
-        return _product(kernels, kernels[0].shape)
+        return product_of(kernels, kernels[0].shape)
     mean: Array = sum(kernels[1:], start=kernels[0]) / len(kernels)
     if share == 0.0:
         return mean
-    return share * _product(kernels, kernels[0].shape) + (1.0 - share) * mean
+    return share * product_of(kernels, kernels[0].shape) + (1.0 - share) * mean
 
 
 class _CombinedCrossCovariance(CrossCovariance):
@@ -165,6 +166,6 @@ class _CombinedCrossCovariance(CrossCovariance):
             others = [covariance for j, covariance in enumerate(covariances) if j != i]
             factor = np.full(len(slope), (1.0 - self._share) / len(slopes))
             if self._share > 0.0:
-                factor += self._share * _product(others, factor.shape)
+                factor += self._share * product_of(others, factor.shape)
             by_point += factor[:, None] * slope
         return _combine(covariances, self._share), by_point

@@ -31,10 +31,11 @@ from heat_plugins.kernels.features import (
     squared_distances,
     squared_norms,
 )
-from heat_plugins.kernels.graph_distance import GraphDistance, exchange, exchange_slope
+from heat_plugins.kernels.formulas import exchange
+from heat_plugins.kernels.graph_distance import GraphDistance, exchange_slope
 from heat_plugins.kernels.profiles import Exponential, Profile
 from heat_plugins.kernels.wide_columns import WideColumns
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 
 __all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
 
@@ -46,8 +47,6 @@ LEVEL_BOUNDS = (-12.0, 3.0)
 SMALLEST_TOTAL = 0.1
 LOG_SHAPE_BOUNDS = (-3.0, 6.0)
 LOG_SHAPE_SPREAD = 2.0
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,10 +445,10 @@ class _DistanceCrossCovariance(CrossCovariance):
         change *= (self._place_weights[places] * (after - before))[:, None]
         return change
 
-    def _is_mine(self, columns: Indices) -> NDArray[np.bool_]:
+    def _is_mine(self, columns: Indices) -> Bools:
         """Return which columns (N,) the kernel looks at."""
         kinds = self._part_of, self._place_of, self._wide_of, self._first_row
-        mine: NDArray[np.bool_] = np.any([kind[columns] >= 0 for kind in kinds], axis=0)
+        mine: Bools = np.any([kind[columns] >= 0 for kind in kinds], axis=0)
         return mine
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:

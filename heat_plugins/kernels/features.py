@@ -30,9 +30,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 
 __all__ = [
     "AnchorDistances",
@@ -54,8 +53,6 @@ NUMERIC_WEIGHT = 6.0
 LOG_REMAINDER = -2.0
 # How much more a parameter is expected to matter on which the existence of others depends.
 LOG_BRANCHING = np.log(3.0)
-
-Indices = NDArray[np.int64]
 
 
 class Part(Protocol):
@@ -86,6 +83,7 @@ class Columns:
         remainders: Columns whose choices have a graph elsewhere. What the graph does not
             explain about them is expected to be little.
         branching: Columns on which the existence of others depends.
+        unordered: Ordinal columns whose choices are as far apart as those of others.
     """
 
     def __init__(
@@ -95,19 +93,21 @@ class Columns:
         quantities: dict[int, Array] | None = None,
         remainders: Indices | None = None,
         branching: Indices | None = None,
+        unordered: Indices | None = None,
     ) -> None:
         """Lay out the features: one for a number or a pair, k for k unordered choices."""
         self._quantities = quantities or {}
         is_quantity = np.isin(columns, [*self._quantities])
         is_remainder = np.isin(columns, [] if remainders is None else remainders)
         is_unordered = (space.is_categorical[columns] & ~is_quantity) | is_remainder
+        is_unordered |= np.isin(columns, [] if unordered is None else unordered)
         is_one_hot = is_unordered & (space.n_levels[columns] > 2)
         widths = np.where(is_one_hot, space.n_levels[columns], 1).astype(np.int64)
         first = np.concatenate([[0], np.cumsum(widths)[:-1]]).astype(np.int64)
         self.columns = columns
         self.owner: Indices = np.repeat(np.arange(len(columns)), widths)
         self.names = tuple(space.names[column] for column in columns)
-        self.is_one_hot: NDArray[np.bool_] = is_one_hot
+        self.is_one_hot: Bools = is_one_hot
         is_number = ~space.is_discrete[columns] | is_quantity
         self.log_scales: Array = np.where(is_number, np.log(NUMERIC_WEIGHT), 0.0)
         self.log_scales[is_remainder] = LOG_REMAINDER
@@ -140,8 +140,7 @@ class Columns:
         points = self.placed(points)
         # Centred on 1/2: smaller numbers cancel less in the squared distance.
         if self._is_identity:
-            plain: Array = points / self.divisor - 0.5
-            return plain
+            return points / self.divisor - 0.5
         features = np.zeros((len(points), len(self.owner)))
         hot = self._one_hot_first + points[:, self._one_hot].astype(np.int64)
         features[np.arange(len(points))[:, None], hot] = np.sqrt(0.5)
@@ -216,8 +215,7 @@ class ChoicePlaces:
 
     def of(self, places: Indices, codes: Array) -> Array:
         """Return the features of codes, each of one of the columns, counted within this part."""
-        features: Array = self._table[places, codes.astype(np.int64)]
-        return features
+        return self._table[places, codes.astype(np.int64)]
 
 
 def _mean_square(places: Array) -> float:
@@ -376,10 +374,7 @@ class FeatureMap:
 
     def sum_by_weight(self, per_feature: Array) -> Array:
         """Add up numbers (s,) over the features of each weight: (W,)."""
-        sums: Array = np.bincount(
-            self.owner, weights=per_feature, minlength=self.n_weights
-        ).astype(float)
-        return sums
+        return np.bincount(self.owner, weights=per_feature, minlength=self.n_weights).astype(float)
 
 
 def count_choices(codes: Array, n_choices: int) -> Array:

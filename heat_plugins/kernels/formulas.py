@@ -47,12 +47,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["beta_from_rate", "heat_kernel", "mixed_kernel", "rate", "rho"]
+from heat_plugins.space import Array
 
-FloatArray = npt.NDArray[np.float64]
+__all__ = ["beta_from_rate", "exchange", "heat_kernel", "mixed_kernel", "rate", "rho"]
 
 
-def rho(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
+def rho(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
     r"""Correlation of two points that differ in exactly one variable.
 
     rho = (1 - e^{-beta g}) / (1 + (g - 1) e^{-beta g})
@@ -75,7 +75,7 @@ def rho(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
     return np.where(g == 1.0, 1.0, correlation)
 
 
-def rate(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
+def rate(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
     r"""Price of one mismatch, gamma = -ln(rho).
 
     Accurate in relative terms at both ends, where taking the logarithm of :func:`rho` is not:
@@ -89,10 +89,10 @@ def rate(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
         Rates in [0, inf], of the broadcast shape; 0 for a variable with one choice.
     """
     time, g = _checked(beta, "beta"), _checked_choices(n_choices)
-    return np.where(g == 1.0, 0.0, _exchange(time * g, g))
+    return np.where(g == 1.0, 0.0, exchange(time * g, g))
 
 
-def beta_from_rate(rate: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
+def beta_from_rate(rate: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
     r"""Diffusion time that gives a rate, the inverse of :func:`rate`.
 
     e^{-beta g} = (1 - rho) / (1 + (g - 1) rho)   with   rho = e^{-rate}
@@ -107,10 +107,10 @@ def beta_from_rate(rate: npt.ArrayLike, n_choices: npt.ArrayLike) -> FloatArray:
         for any other variable of rate 0.
     """
     gamma, g = _checked(rate, "rate"), _checked_choices(n_choices)
-    return np.where(g == 1.0, np.inf, _exchange(gamma, g) / g)
+    return np.where(g == 1.0, np.inf, exchange(gamma, g) / g)
 
 
-def heat_kernel(codes1: npt.ArrayLike, codes2: npt.ArrayLike, rates: npt.ArrayLike) -> FloatArray:
+def heat_kernel(codes1: npt.ArrayLike, codes2: npt.ArrayLike, rates: npt.ArrayLike) -> Array:
     r"""Heat kernel of the Hamming graph, normalised to k(x, x) = 1.
 
     k(x, x') = exp(-sum_i rates_i [x_i != x'_i])
@@ -139,7 +139,7 @@ def mixed_kernel(
     points2: npt.ArrayLike,
     weights: npt.ArrayLike,
     is_discrete: npt.ArrayLike,
-) -> FloatArray:
+) -> Array:
     r"""Heat kernel on the discrete columns times RBF kernel on the numeric ones.
 
     k(x, x') = exp(-sum_{i discrete} w_i [x_i != x'_i] - sum_{j numeric} w_j (x_j - x'_j)^2)
@@ -165,18 +165,18 @@ def mixed_kernel(
     return np.asarray(hamming * np.exp(-(w[~discrete] * gaps**2).sum(axis=-1)))
 
 
-def _exchange(t: FloatArray, g: FloatArray) -> FloatArray:
-    """ln(1 + g / (e^t - 1)), which is its own inverse in t for every g.
+def exchange(t: Array | float, g: Array | float) -> Array:
+    """Return ln(1 + g / (e^t - 1)), which is its own inverse in t for every g.
 
     Written as ln(e^0 + e^{ln u}) with u = g e^{-t} / (1 - e^{-t}): nothing overflows for tiny
     or huge t, and no two nearly equal numbers are subtracted.
     """
     with np.errstate(divide="ignore"):  # t = 0 is allowed and gives infinity.
-        log_u = np.log(g) - t - np.log(-np.expm1(-t))
+        log_u = np.log(g) - t - np.log(-np.expm1(-np.asarray(t)))
     return np.asarray(np.logaddexp(0.0, log_u))
 
 
-def _checked(values: npt.ArrayLike, name: str) -> FloatArray:
+def _checked(values: npt.ArrayLike, name: str) -> Array:
     """Return the values as floats; refuse negative numbers and NaN."""
     array = np.asarray(values, dtype=np.float64)
     if not np.all(array >= 0.0):
@@ -184,7 +184,7 @@ def _checked(values: npt.ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def _checked_choices(n_choices: npt.ArrayLike) -> FloatArray:
+def _checked_choices(n_choices: npt.ArrayLike) -> Array:
     """Return numbers of choices as floats; refuse fractions and numbers below one."""
     array = np.asarray(n_choices, dtype=np.float64)
     if not np.all((array >= 1.0) & (array == np.floor(array)) & np.isfinite(array)):

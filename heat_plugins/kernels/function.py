@@ -15,14 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
-from heat_plugins.space import Array
+from heat_plugins.kernels.base import (
+    CrossCovariance,
+    CrossFunction,
+    Kernel,
+    Prior,
+    Pullback,
+    normal_prior,
+)
+from heat_plugins.space import Array, Indices
 
 __all__ = ["FunctionKernel"]
 
-Indices = NDArray[np.int64]
 Formula = Callable[[Array, Array, Array], Array]
 
 STEP = 1e-5
@@ -81,13 +86,5 @@ class FunctionKernel(Kernel):
 
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _FunctionCrossCovariance(self, theta, points)
-
-
-class _FunctionCrossCovariance(CrossCovariance):
-    def __init__(self, kernel: FunctionKernel, theta: Array, points: Array) -> None:
-        self._kernel, self._theta, self._observed = kernel, theta, kernel.prepare(points)
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        return self._kernel.function(self._theta, self._kernel.prepare(points), self._observed)
+        observed = self.prepare(points)
+        return CrossFunction(lambda others: self.function(theta, self.prepare(others), observed))

@@ -25,23 +25,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from heat_plugins.kernels.formulas import exchange
 from heat_plugins.space import Array
 from heat_plugins.space.graphs import laplacian
 
-__all__ = ["GraphDistance", "exchange", "exchange_slope"]
+__all__ = ["GraphDistance", "exchange_slope"]
 
 SMALL_WEIGHT = 1e-3  # at which distances grow in proportion to the weight
 SMALLEST_CORRELATION = 1e-12  # below it the sum over eigenvectors is rounding error
 
 
-def exchange(t: Array | float, g: float) -> Array:
-    """Return ln(1 + g / (e^t - 1)), which turns times into rates and rates into times."""
-    times: Array = np.logaddexp(0.0, np.log(g) - t - np.log(-np.expm1(-np.asarray(t))))
-    return times
-
-
 def exchange_slope(t: Array | float, g: float) -> Array:
-    """Return the derivative of :func:`exchange` in t."""
+    """Return the derivative of ``exchange`` in t."""
     t = np.asarray(t)
     slopes: Array = -g / (-np.expm1(-t) * (np.expm1(np.minimum(t, 500.0)) + g))
     return slopes

@@ -31,16 +31,15 @@ from math import comb, factorial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
+from heat_plugins.kernels.base import CrossCovariance, CrossFunction, Pullback
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS
 from heat_plugins.kernels.features import count_choices
-from heat_plugins.space import Array
+from heat_plugins.kernels.units import OneWeight
+from heat_plugins.space import Array, Indices
 
 __all__ = ["AllPermutations", "GivenPermutations", "MatchKernel", "Matches"]
 
-Indices = NDArray[np.int64]
 
 MOST_PARAMETERS = 150  # whose factorial a float can hold
 
@@ -124,10 +123,10 @@ class GivenPermutations:
     """
 
     def __init__(self, second: Indices, first: Indices | None, n_choices: int) -> None:
-        self._second = second
-        self._first = first
         self._b = second.shape[1]
         self._g = n_choices
+        self._firsts = [np.arange(self._b)] if first is None else list(first)
+        self._second = second
 
     def _one_hot(self, codes: Array) -> Array:
         features = np.zeros((len(codes), self._b, self._g))
@@ -138,26 +137,24 @@ class GivenPermutations:
     def coefficients(self, left: Array, right: Array) -> Array:
         """Return how often each number of matches occurs, as shares."""
         a, b = self._one_hot(left), self._one_hot(right)
-        firsts = [np.arange(self._b)] if self._first is None else list(self._first)
         shares = np.zeros((len(left), len(right), self._b + 1))
-        for first in firsts:
+        for first in self._firsts:
             rows = a[:, first].reshape(len(left), -1)
             for second in self._second:
                 matches = np.rint(rows @ b[:, second].reshape(len(right), -1).T)
                 for k in range(self._b + 1):
                     shares[..., k] += matches == k
-        shares /= len(firsts) * len(self._second)
+        shares /= len(self._firsts) * len(self._second)
         return shares
 
     def own_coefficients(self, codes: Array) -> Array:
         """Return the same for pairs of equal points."""
-        firsts = [np.arange(self._b)] if self._first is None else list(self._first)
         shares = np.zeros((len(codes), self._b + 1))
-        for first in firsts:
+        for first in self._firsts:
             for second in self._second:
                 matches = (codes[:, first] == codes[:, second]).sum(axis=1)
                 shares[np.arange(len(codes)), matches] += 1.0
-        shares /= len(firsts) * len(self._second)
+        shares /= len(self._firsts) * len(self._second)
         return shares
 
     def basis(self, rho: float) -> tuple[Array, Array]:
@@ -167,22 +164,17 @@ class GivenPermutations:
         return rho**mismatches, slope
 
 
-class MatchKernel(Kernel):
+class MatchKernel(OneWeight):
     """k_sum on the columns of one group, with unit diagonal; its weight is all it has."""
 
     def __init__(self, columns: Indices, matches: Matches) -> None:
         self.columns = columns
         self.matches = matches
         self.bounds = np.array([LOG_WEIGHT_BOUNDS])
-        self.level = 0
 
     def start(self, total: float) -> Array:
         """Return the log of the weight of a column."""
         return np.array([np.log(total / len(self.columns))])
-
-    def prior(self, theta: Array) -> Prior:
-        """Return nothing: one weight may be anything."""
-        return 0.0, np.zeros(1)
 
     def prepare(self, points: Array) -> Array:
         """Return the coefficients (n, n, b + 1)."""
@@ -191,52 +183,39 @@ class MatchKernel(Kernel):
         # A Monte-Carlo average is symmetric only once it is made so.
         return 0.5 * (coefficients + coefficients.transpose(1, 0, 2))
 
-    def matrix(self, theta: Array, prepared: Array) -> Array:
-        """Return the kernel matrix (n, n)."""
-        raw = prepared @ self.matches.basis(_rho(theta))[0]
-        scale = np.sqrt(np.diagonal(raw))
-        normalised: Array = raw / np.outer(scale, scale)
-        return normalised
-
     def matrix_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
         rho = _rho(theta)
         basis, slope = self.matches.basis(rho)
-        raw, by_rho = prepared @ basis, prepared @ slope
+        raw = prepared @ basis
         scale = np.sqrt(np.diagonal(raw))
         kernel = raw / np.outer(scale, scale)
-        own = 0.5 * np.diagonal(by_rho) / np.diagonal(raw)
-        relative = by_rho / np.outer(scale, scale) - kernel * (own[:, None] + own[None, :])
-        by_log_weight = -np.exp(theta[0]) * rho
 
         def pullback(by_kernel: Array) -> Array:
+            by_rho = prepared @ slope
+            own = 0.5 * np.diagonal(by_rho) / np.diagonal(raw)
+            relative = by_rho / np.outer(scale, scale) - kernel * (own[:, None] + own[None, :])
+            by_log_weight = -np.exp(theta[0]) * rho
             return np.array([np.vdot(by_kernel, relative) * by_log_weight])
 
         return kernel, pullback
 
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _MatchCrossCovariance(self, theta, points)
+        basis = self.matches.basis(_rho(theta))[0]
+        observed = points[:, self.columns]
 
+        def own_scale(codes: Array) -> Array:
+            return np.sqrt(self.matches.own_coefficients(codes) @ basis)
 
-class _MatchCrossCovariance(CrossCovariance):
-    """Averages over the group, divided by the square roots of both diagonals."""
+        scale = own_scale(observed)
 
-    def __init__(self, kernel: MatchKernel, theta: Array, points: Array) -> None:
-        self._columns, self._matches = kernel.columns, kernel.matches
-        self._basis = kernel.matches.basis(_rho(theta))[0]
-        self._codes = points[:, kernel.columns]
-        self._scale = self._own_scale(self._codes)
+        def covariances(others: Array) -> Array:
+            codes = others[:, self.columns]
+            raw = self.matches.coefficients(codes, observed) @ basis
+            return raw / np.outer(own_scale(codes), scale)
 
-    def _own_scale(self, codes: Array) -> Array:
-        return np.sqrt(self._matches.own_coefficients(codes) @ self._basis)
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        codes = points[:, self._columns]
-        raw = self._matches.coefficients(codes, self._codes) @ self._basis
-        normalised: Array = raw / np.outer(self._own_scale(codes), self._scale)
-        return normalised
+        return CrossFunction(covariances)
 
 
 def _rho(theta: Array) -> float:

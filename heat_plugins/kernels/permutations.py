@@ -11,14 +11,15 @@ be all its elements.
 import numpy as np
 import numpy.typing as npt
 
+from heat_plugins.space import Indices
+
 __all__ = ["checked_permutations", "closure", "orbits", "sample"]
 
-IntArray = npt.NDArray[np.int64]
 
 _ENUMERABLE = 10_000  # Groups up to this order are listed before sampling.
 
 
-def checked_permutations(permutations: npt.ArrayLike) -> IntArray:
+def checked_permutations(permutations: npt.ArrayLike) -> Indices:
     """Return permutations as (k, d) integers; refuse anything else.
 
     Args:
@@ -36,7 +37,7 @@ def checked_permutations(permutations: npt.ArrayLike) -> IntArray:
     return rows.astype(np.int64)
 
 
-def closure(permutations: npt.ArrayLike, limit: int) -> IntArray:
+def closure(permutations: npt.ArrayLike, limit: int) -> Indices:
     """List the group that permutations generate.
 
     Args:
@@ -89,7 +90,7 @@ def orbits(permutations: npt.ArrayLike) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(np.flatnonzero(label == root).tolist()) for root in np.unique(label))
 
 
-def sample(permutations: npt.ArrayLike, n: int, rng: np.random.Generator) -> IntArray:
+def sample(permutations: npt.ArrayLike, n: int, rng: np.random.Generator) -> Indices:
     """Draw (n, d) group elements, independently and uniformly where the group allows it.
 
     Groups of up to 10,000 elements are sampled exactly. Larger groups are sampled by product
@@ -109,7 +110,7 @@ def sample(permutations: npt.ArrayLike, n: int, rng: np.random.Generator) -> Int
     return np.asarray(elements[rng.integers(len(elements), size=n)])
 
 
-def _product_replacement(generators: IntArray, n: int, rng: np.random.Generator) -> IntArray:
+def _product_replacement(generators: Indices, n: int, rng: np.random.Generator) -> Indices:
     """Random products of random products, in the form with an accumulator ("rattle")."""
     slots = max(10, len(generators))
     state = [generators[i % len(generators)] for i in range(slots)]

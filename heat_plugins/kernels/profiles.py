@@ -42,8 +42,7 @@ class Exponential:
     def value(self, distances: Array, shape: Array) -> Array:
         """Return exp(-D) in the place of D."""
         np.negative(distances, out=distances)
-        correlations: Array = np.exp(distances, out=distances)
-        return correlations
+        return np.exp(distances, out=distances)
 
     def value_and_slopes(self, distances: Array, shape: Array) -> tuple[Array, Array, list[Array]]:
         """Return exp(-D) and -exp(-D)."""

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heat_plugins.kernels.features import Columns
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
 __all__ = ["COST_OF_COMPARISON", "WIDE", "WideColumns"]
 
-Indices = NDArray[np.int64]
 Codes = NDArray[np.int32]  # half the memory to compare
 
 # With more choices than this, a comparison takes less time than a product of features.

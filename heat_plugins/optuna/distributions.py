@@ -24,7 +24,6 @@ __all__ = [
     "choice_key",
     "encode_params",
     "fixed_params",
-    "is_container",
     "is_modelled",
     "is_same_kind",
     "is_same_when_stored",
@@ -202,11 +201,6 @@ def ambiguous_choices(
 def choice_key(name: str) -> str:
     """Return the trial attribute that notes the position of an ambiguous choice."""
     return f"heat_plugins:choice:{name}"
-
-
-def is_container(choice: Any) -> bool:
-    """Whether a choice may have been something else before it was stored as JSON."""
-    return isinstance(choice, (list, dict))
 
 
 def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from optuna.study import StudyDirection
@@ -15,9 +15,30 @@ from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
+from heat_plugins.space.trial_conditions import conditions_from
 from heat_plugins.suggest import History, Settings, canonical, outcome_of
 
-__all__ = ["Explanation", "explain"]
+if TYPE_CHECKING:  # with SciPy's statistics, which take a while
+    from heat_plugins.insight.failure_effects import FailureEffects, FailureProbability
+
+__all__ = ["Explanation", "explain", "explain_failures"]
+
+# In the text: parameters and values at the most, and the least share of a parameter.
+MOST_PARAMETERS = 5
+MOST_VALUES = 5
+LEAST_SHARE = 0.05
+
+
+class Share(NamedTuple):
+    """How much of the variance of what is expected a parameter has.
+
+    Args:
+        alone: By itself: its first-order Sobol' index.
+        total: By itself and with others: its total Sobol' index.
+    """
+
+    alone: float
+    total: float
 
 
 @dataclass(frozen=True)
@@ -33,12 +54,18 @@ class Explanation:
             that do not split in this way.
         effects: For each parameter its values, each with the change of the expected objective
             when the parameter has that value and the others are anything.
+        shares: For each parameter its shares of the variance of the expected objective over the
+            space, estimated; known for every kernel.
+        failures: What failures depend on; None where no trial has failed, or where they are not
+            modelled (``consider_failed_trials=False``).
     """
 
     structure: str
     evidence: Mapping[str, float]
     order_shares: Mapping[int, float] | None
     effects: Mapping[str, tuple[tuple[Any, float], ...]]
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    failures: FailureEffects | None = None
 
     def __str__(self) -> str:
         """Return a table for people: the parameters with the largest effects first."""
@@ -49,11 +76,64 @@ class Explanation:
         if self.order_shares is not None:
             found = ", ".join(f"{order}: {s:.0%}" for order, s in self.order_shares.items())
             lines.append(f"share of variance by order: {found}")
+        elif any(share.total > 0.0 for share in self.shares.values()):
+            lines += _lines_of_shares(self.shares)
         lines.append("effects of single parameters:")
         for name, rows in sorted(self.effects.items(), key=lambda item: -_range(item[1])):
             row = ", ".join(f"{_written(value)} {effect:+.3g}" for value, effect in rows)
             lines.append(f"  {name}: {row}")
+        if self.failures is not None:
+            lines += _lines_of_failures(self.failures)
         return "\n".join(lines)
+
+
+def _lines_of_shares(shares: Mapping[str, Share]) -> list[str]:
+    """Return estimated shares, for people: the parameters that matter most first."""
+    single = min(sum(share.alone for share in shares.values()), 1.0)
+    ranked = sorted(shares.items(), key=lambda item: -item[1].total)
+    found = [f"{name} {s.alone:.0%} / {s.total:.0%}" for name, s in ranked[:MOST_PARAMETERS]]
+    more = ", ..." if len(ranked) > MOST_PARAMETERS else ""
+    return [
+        f"share of variance by order, estimated: 1: {single:.0%}, 2 and more: {1 - single:.0%}",
+        f"by parameter, estimated (alone / with others): {', '.join(found)}{more}",
+    ]
+
+
+def _lines_of_failures(failures: FailureEffects) -> list[str]:
+    """Return what failures depend on, for people: the choices that fail most first."""
+    n_trials = failures.n_failed + failures.n_complete
+    counted = f"failures: {failures.n_failed} of {n_trials} trials"
+    unplaced = []
+    if failures.n_unplaced:
+        unplaced = [f"  {failures.n_unplaced} of them had not asked for all parameters yet"]
+    if failures.n_unplaced == failures.n_failed:
+        return [f"{counted}; what they depend on is not known", *unplaced]
+    if not failures.depends:
+        said = "they look like chance: no parameter is seen to make a difference"
+        return [f"{counted}; {said}", *unplaced]
+    ranked = sorted(failures.shares.items(), key=lambda item: -item[1])[:MOST_PARAMETERS]
+    named = [(name, share) for name, share in ranked if share >= LEAST_SHARE]
+    mostly = _listed([f"{name} ({share:.2f})" for name, share in named])
+    lines = [f"{counted}; they depend mostly on {mostly}", *unplaced]
+    rest = "the rest is chance, or not learnt yet"
+    lines.append(f"  share explained by parameters: {failures.explained:.0%} ({rest})")
+    lines.append("probability of failure (with its 95% interval):")
+    return lines + [f"  {name}: {_worst(failures.probabilities[name])}" for name, _ in named]
+
+
+def _worst(rows: Sequence[FailureProbability]) -> str:
+    """Return the values that fail most, with how often they do."""
+    ranked = sorted(rows, key=lambda row: -row.probability)
+    found = [
+        f"{_written(row.value)} {row.probability:.0%} ({row.low:.0%} to {row.high:.0%})"
+        for row in ranked[:MOST_VALUES]
+    ]
+    return ", ".join(found) + (", ..." if len(ranked) > MOST_VALUES else "")
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Return words as a sentence has them: a, b and c."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _written(value: Any) -> str:
@@ -73,7 +153,7 @@ def explain(
     direction: StudyDirection,
     objective: int = 0,
 ) -> Explanation:
-    """Return what the model of a history has learnt."""
+    """Return what the model of a history has learnt about an objective."""
     if not len(history.points) or not len(space):
         raise ValueError(
             "study must have at least 1 complete trial with parameters that all complete "
@@ -85,12 +165,13 @@ def explain(
     history = canonical(history.without_halves(builder.optional), builder.symmetry())
     model = outcome_of(builder, history, settings, cache, objective)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
-    from heat_plugins.insight.sobol import fit_everywhere, scaled
+    from heat_plugins.insight.sobol import FEW_EVALUATIONS, fit_everywhere, scaled, sobol_indices
 
     # A model for suggestions knows the best part of the space well; effects are everywhere.
     values = history.objectives[:, objective]
     known = np.isfinite(values)
     effects: dict[str, tuple[tuple[Any, float], ...]] = {}
+    shares: dict[str, Share] = {}
     if known.any():
         everywhere = scaled(values[known])
         unit = value_of_one(values[known], everywhere)
@@ -101,6 +182,27 @@ def explain(
             name: tuple((value, unit * effect) for value, effect in rows)
             for name, rows in single_effects(space, surrogate, conditions).items()
         }
-    return Explanation(
-        model.chosen.name, model.chosen.evidence, order_shares(builder, model.chosen), effects
-    )
+        rng = np.random.default_rng(0)
+        indices = sobol_indices(space, surrogate.mean, rng, conditions, FEW_EVALUATIONS)
+        columns = zip(*(index.tolist() for index in indices), strict=True)
+        shares = {name: Share(*both) for name, both in zip(space.names, columns, strict=True)}
+    orders = order_shares(builder, model.chosen)
+    return Explanation(model.chosen.name, model.chosen.evidence, orders, effects, shares)
+
+
+@usual_errors
+def explain_failures(space: Space, history: History, settings: Settings) -> FailureEffects | None:
+    """Return what failures depend on, if some trial failed and failures are modelled.
+
+    Args:
+        space: The parameters, also those that failed trials alone have.
+        history: The trials in that space.
+        settings: What the user chose.
+    """
+    if not settings.models_failures or not len(history.failed):
+        return None
+    from heat_plugins.insight.failure_effects import failure_effects
+
+    conditions = conditions_from(space, history.points, history.failed)
+    builder = FitCache().builder_for(space, settings.model, conditions)
+    return failure_effects(builder, conditions, history, settings.model_budget(builder))

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Space
 
 __all__ = ["FeasiblePoints", "IsFeasible", "seems_feasible"]
 
@@ -46,7 +45,7 @@ class FeasiblePoints:
         self._missing: set[bytes] = set()  # points at which the function missed a parameter
         self._errors = np.geterr()  # as the user's program has them
 
-    def __call__(self, points: Array) -> NDArray[np.bool_]:
+    def __call__(self, points: Array) -> Bools:
         """(n,) whether points (n, d) may be tried."""
         return np.array([self._ask(point) for point in points], dtype=bool)
 

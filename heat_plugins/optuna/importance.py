@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.importance import BaseImportanceEvaluator
+from optuna.importance._base import _get_distributions
 from optuna.search_space import intersection_search_space
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -41,13 +42,7 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
 
     Why this number and not the fitted rates: a rate says how fast the objective changes
     with a parameter, not how much; and first-order effects miss parameters that act only
-    together. On five functions with known total effects, four seeds each, the share of
-    importance in the wrong place was 0.13 after 50 random trials, against 0.33 for the
-    rates, 0.30 for first-order effects and 0.31 or more for Optuna's own evaluators, which
-    do not aim at total effects. After 100 trials of ``TPESampler`` it was 0.10 against 0.36,
-    0.28 and 0.37 or more. With much noise (half the deviation of the objective) or only 20
-    trials, no number was clearly the best. The functions had no part in the design, except
-    that ``structure=Additive()`` was no better on them (0.16 and 0.12), nor clearly worse.
+    together. ``docs/optuna.md`` has the measurements.
 
     Example:
         .. code-block:: python
@@ -109,10 +104,10 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
                 "`target=lambda t: t.values[0]` for the first objective value."
             )
         trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        # Of named parameters Optuna checks the names.
+        distributions = _get_distributions(study, params) if params else {}
         if params is None:
             distributions = intersection_search_space(trials)
-        else:
-            distributions = _distributions_of(trials, params)
         # A parameter with a single value makes no difference.
         varying = {
             name: dist
@@ -127,37 +122,6 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
                 effects = importances(space_of(varying), self._model, points, values, rng)
             found |= dict(zip(varying, effects.tolist(), strict=True))
         return dict(sorted(found.items(), key=lambda item: -item[1]))
-
-
-def _distributions_of(
-    trials: Sequence[FrozenTrial], params: Sequence[str]
-) -> dict[str, BaseDistribution]:
-    """Return the distributions of named parameters, the same in all trials that have them.
-
-    What is wrong with the names is said in the words of Optuna's own evaluators.
-    """
-    if not isinstance(params, (list, tuple)):
-        raise TypeError(f"Parameters must be specified as a list. Actual parameters: {params}.")
-    if any(not isinstance(name, str) for name in params):
-        raise TypeError(
-            "Parameters must be specified by their names with strings. "
-            f"Actual parameters: {params}."
-        )
-    if not params:
-        return {}
-    having = [t.distributions for t in trials if all(name in t.distributions for name in params)]
-    if not having:
-        raise ValueError(
-            "Study must contain completed trials with all specified parameters. "
-            f"Specified parameters: {params}."
-        )
-    found = {name: having[0][name] for name in sorted(params)}
-    if any(other[name] != dist for other in having for name, dist in found.items()):
-        raise ValueError(
-            "Parameters importances cannot be assessed with dynamic search spaces if "
-            f"parameters are specified. Specified parameters: {params}."
-        )
-    return found
 
 
 def _history(
@@ -178,4 +142,4 @@ def _history(
         if np.isfinite(value) and point is not None:
             points.append(point)
             values.append(value)
-    return np.array(points).reshape(len(points), len(space)), np.array(values, dtype=float)
+    return space.stack(points), np.array(values, dtype=float)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import optuna
 from optuna.trial import FrozenTrial
 
-from heat_plugins.gp.fit import CLEAR_EVIDENCE, PREFERRED, KernelFit
+from heat_plugins.gp.fit import CLEAR_EVIDENCE, KernelFit
 
 __all__ = ["Notices"]
 
@@ -100,7 +100,7 @@ class Notices:
         evidence = ", ".join(f"{name} {value:.1f}" for name, value in chosen.evidence.items())
         _logger.info(
             f"`HeatSampler` models the parameters with the structure '{chosen.name}' (log "
-            f"evidence: {evidence}; '{PREFERRED}' unless another is ahead by more than "
+            f"evidence: {evidence}; '{chosen.preferred}' unless another is ahead by more than "
             f"{CLEAR_EVIDENCE:g})."
         )
 

@@ -30,13 +30,12 @@ from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import (
     ambiguous_choices,
     choice_key,
-    is_container,
     is_same_kind,
     is_same_when_stored,
     random_line,
     space_of,
 )
-from heat_plugins.optuna.explanation import Explanation, explain
+from heat_plugins.optuna.explanation import Explanation, explain, explain_failures
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
 from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.reservation_record import RESERVATION_KEY, doubtful_params, reservation
@@ -47,7 +46,7 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.trust_region import TrustRegionRules
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Space
 from heat_plugins.spec.model import Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NothingAllowed, Problem, Settings, Suggestion, suggest
 
@@ -123,7 +122,9 @@ class HeatSampler(BaseSampler):
             ``docs/kernels.md``.
         structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
             ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
-            ``"auto"``, which chooses between product, sum and interactions.
+            ``"auto"``, which chooses between product, sum and interactions. Where nothing is
+            said, effects multiply, unless most parameters are numbers and the evidence is
+            clearly for a sum; ``"product"`` rules that out.
         ard: Whether each parameter has a rate of its own; None for yes where the kernel can.
         graphs: Which choices are next to each other, by parameter name: ``"path"``,
             ``"cycle"``, an adjacency matrix or a networkx graph.
@@ -316,7 +317,9 @@ class HeatSampler(BaseSampler):
             return distribution
         if given is not None and is_same_when_stored(given, distribution):
             return given
-        return None if any(map(is_container, distribution.choices)) else distribution
+        # What is a list or a dictionary now may have been something else before it was stored.
+        has_containers = any(isinstance(choice, (list, dict)) for choice in distribution.choices)
+        return None if has_containers else distribution
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -476,7 +479,9 @@ class HeatSampler(BaseSampler):
             self._notices.exhausted("further trials repeat points")
 
     def explain(self, study: Study, objective: int = 0) -> Explanation:
-        """Return what the model has learnt from a study: effects, orders, and its structure.
+        """Return what the model has learnt from a study.
+
+        That is effects, orders, its structure, and, where trials failed, what that depends on.
 
         Args:
             study: A study of this sampler's search space with at least one complete trial.
@@ -487,13 +492,20 @@ class HeatSampler(BaseSampler):
             raise ValueError(
                 f"objective must be one of 0 .. {len(directions) - 1}, got {objective}"
             )
-        trials = study.get_trials(deepcopy=False)
-        search_space = UnionSearchSpace(self._rules.observed).calculate(study)
+        space, history = self._read_afresh(study, self._rules.observed)
+        with one_blas_thread():
+            found = explain(space, history, self._settings, directions[objective], objective)
+            # Failed trials may have parameters that no complete one has.
+            failures = explain_failures(*self._read_afresh(study, FINISHED), self._settings)
+        return replace(found, failures=failures)
+
+    def _read_afresh(self, study: Study, states: tuple[TrialState, ...]) -> tuple[Space, History]:
+        """Return the parameters that trials of some states have, and all trials in these."""
+        search_space = UnionSearchSpace(states).calculate(study)
         search_space = {name: dist for name, dist in search_space.items() if not dist.single()}
         reader = StudyReader(search_space, rules=self._rules)
-        history = reader.read(trials, directions, None, {})
-        with one_blas_thread():
-            return explain(reader.space, history, self._settings, directions[objective], objective)
+        trials = study.get_trials(deepcopy=False)
+        return reader.space, reader.read(trials, study.directions, None, {})
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
@@ -594,7 +606,9 @@ class HeatSampler(BaseSampler):
             expected = {**self._asked.get(trial._trial_id, {}), **params}
             if self._is_feasible is not None and not seems_feasible(self._is_feasible, expected):
                 continue
-            if not is_repeat(trials, trial, params, self._asked):
+            if not any(
+                is_repeat(trials, trial, known, self._asked) for known in (params, expected)
+            ):
                 break
         return value
 

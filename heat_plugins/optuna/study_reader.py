@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
@@ -30,7 +29,7 @@ from heat_plugins.optuna.reservation_record import reserved_params, reserved_reg
 from heat_plugins.optuna.trial_log import TrialLog, is_overdue
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.search.domain import Domain
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Space
 from heat_plugins.space.categorical import ListedValues
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Symmetry
@@ -67,32 +66,17 @@ class ReadingRules:
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A finished trial, translated.
+    """A finished trial, translated."""
 
-    Args:
-        end: When it ended, in seconds; trials that were added may not tell.
-        number: Its number.
-        point: (d,) where it lies.
-        values: Its values, minimised; of a pruned trial the last one that it reported. None
-            of a failed one.
-        constraints: Its constraints, by name.
-        trial: The trial itself.
-    """
-
-    end: float
-    number: int
-    point: Array
-    values: list[float]
-    constraints: dict[str, float]
     trial: FrozenTrial
-
-    @property
-    def is_pruned(self) -> bool:
-        return self.trial.state == TrialState.PRUNED
+    end: float  # in seconds; trials that were added may not tell
+    point: Array
+    values: list[float]  # minimised; of a pruned trial the last one reported, of a failed one none
+    constraints: dict[str, float]
 
 
 def _end_and_number(row: _Row) -> tuple[float, int]:
-    return row.end, row.number
+    return row.end, row.trial.number
 
 
 class StudyReader:
@@ -112,7 +96,7 @@ class StudyReader:
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
         )
-        self._allowed: Callable[[Array], NDArray[np.bool_]] | None = None
+        self._allowed: Callable[[Array], Bools] | None = None
         self._log = TrialLog()
         self._points: dict[int, Array | None] = {}  # of finished trials, by id
         self._begin()
@@ -126,7 +110,7 @@ class StudyReader:
         self._history: History | None = None
 
     @usual_errors
-    def obey(self, allowed: Callable[[Array], NDArray[np.bool_]]) -> None:
+    def obey(self, allowed: Callable[[Array], Bools]) -> None:
         """Count only points that a rule allows: then those are all there is to try."""
         self._allowed = allowed
         self._n_different = math.inf
@@ -159,7 +143,7 @@ class StudyReader:
             if not _is_same(trial, current) and not is_overdue(trial, patience)
             if (point := self._point_of(trial, asked)) is not None
         ]
-        return replace(history, pending=self._stacked(pending))
+        return replace(history, pending=self.space.stack(pending))
 
     def _read_finished(self, directions: Sequence[StudyDirection]) -> History:
         """Return the history of the finished trials; translate those that are new."""
@@ -176,8 +160,7 @@ class StudyReader:
             end = trial.datetime_complete.timestamp() if trial.datetime_complete else 0.0
             values = self._values(trial, signs)
             rows = self._failed if values is None else self._rows
-            constraints = constraints_in(trial)
-            rows.append(_Row(end, trial.number, point, values or [], constraints, trial))
+            rows.append(_Row(trial, end, point, values or [], constraints_in(trial)))
         self._n_read = len(self._log.finished)
         # In an order that does not depend on when this process came to look.
         for rows in (self._rows, self._failed):
@@ -190,17 +173,18 @@ class StudyReader:
         rows = self._rows
         values = np.array([row.values for row in rows], dtype=float)
         values = values.reshape(len(rows), n_objectives)
-        is_pruned = np.array([row.is_pruned for row in rows], dtype=bool)
+        states = [row.trial.state for row in rows]
+        is_pruned = np.array([state == TrialState.PRUNED for state in states], dtype=bool)
         if is_pruned.any() and not is_pruned.all():
             # At best that of the middle one of the complete trials: others were better.
             middle = float(np.median(values[~is_pruned, 0]))
             values[is_pruned] = np.maximum(values[is_pruned], middle)
         return History(
-            points=self._stacked([row.point for row in rows]),
+            points=self.space.stack([row.point for row in rows]),
             values=values[:, 0] if n_objectives == 1 else values,
             asked_from=np.array([reserved_region(row.trial) for row in rows], dtype=np.int64),
-            pending=self._stacked([]),
-            failed=self._stacked([row.point for row in self._failed]),
+            pending=self.space.stack([]),
+            failed=self.space.stack([row.point for row in self._failed]),
             constraints=constraints_of([row.constraints for row in rows]),
             failed_after=np.array(
                 [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
@@ -249,9 +233,6 @@ class StudyReader:
                 return None
         return None if np.isnan(point).all() else point
 
-    def _stacked(self, points: list[Array]) -> Array:
-        return np.array(points).reshape(len(points), len(self.space))
-
     def fixed_columns(self, trial: FrozenTrial) -> dict[int, float]:
         """Return the columns whose values a trial has already, with these.
 
@@ -294,9 +275,9 @@ class StudyReader:
         ]
 
     @usual_errors
-    def is_among(self, points: Array, others: Sequence[Array]) -> NDArray[np.bool_]:
+    def is_among(self, points: Array, others: Sequence[Array]) -> Bools:
         """(m,) which of points (m, d) are one of some others (d,), to the objective."""
-        taken = self._stacked(list(others))
+        taken = self.space.stack(list(others))
         is_whole = ~np.isnan(taken).any(axis=1)
         # Symmetries are between parameters that always exist.
         resolution = self.space.resolution
@@ -323,7 +304,7 @@ class StudyReader:
         begun = list(self._begun(asked, ended))
         if any(self._has_other_params(trial) for trial, _ in begun):
             return False
-        points = self._stacked([point for _, point in begun if point is not None])
+        points = self.space.stack([point for _, point in begun if point is not None])
         is_complete = np.array(
             [trial.state == TrialState.COMPLETE for trial, point in begun if point is not None],
             dtype=bool,
@@ -357,9 +338,7 @@ class StudyReader:
             return False
         return bool(np.isnan(self._history.points).any())
 
-    def _has_all_of_a_conditional_space(
-        self, points: Array, is_complete: NDArray[np.bool_]
-    ) -> bool:
+    def _has_all_of_a_conditional_space(self, points: Array, is_complete: Bools) -> bool:
         """Whether points (n, d) are all that their own conditions allow."""
         conditions = conditions_from(self.space, points[is_complete], points[~is_complete])
         assert conditions is not None, "some complete trial lacks a parameter"

@@ -10,12 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
+from optuna.distributions import BaseDistribution, _get_single_value
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -105,17 +100,10 @@ class UnionSearchSpace:
     def fixed_values(self) -> dict[str, Any]:
         """Return the values of the parameters that have only one."""
         return {
-            name: _only_value(distribution)
+            name: _get_single_value(distribution)
             for name, (_, distribution) in self._latest.items()
             if distribution.single()
         }
-
-
-def _only_value(distribution: BaseDistribution) -> Any:
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[0]
-    assert isinstance(distribution, (FloatDistribution, IntDistribution))
-    return distribution.low
 
 
 def common_params(

@@ -10,9 +10,8 @@ best value of its own to improve on, and stays away from the regions before it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 
 __all__ = ["NEXT_TO_NOTHING", "is_elsewhere"]
 
@@ -22,9 +21,7 @@ NEXT_TO_NOTHING = float(np.log(1e-3))
 NEARBY = 0.5
 
 
-def is_elsewhere(
-    points: Array, centre: Array | None, ended: Array, space: Space
-) -> NDArray[np.bool_]:
+def is_elsewhere(points: Array, centre: Array | None, ended: Array, space: Space) -> Bools:
     """Return (n,) which points a region may propose, given those that have ended.
 
     The distance of two points is the number of choices that differ and of parameters that exist
@@ -39,17 +36,15 @@ def is_elsewhere(
     """
     distances = np.stack([_distances(points, other, space) for other in ended])  # (k, n)
     n_parameters = np.sum(~np.isnan(ended) & (space.n_levels > 1), axis=1)
-    elsewhere: NDArray[np.bool_] = np.all(
-        distances >= np.maximum(1.0, NEARBY * n_parameters)[:, None], axis=0
-    )
+    elsewhere: Bools = np.all(distances >= np.maximum(1.0, NEARBY * n_parameters)[:, None], axis=0)
     if centre is not None:
         elsewhere &= _distances(points, centre, space) <= distances.min(axis=0)
     return elsewhere
 
 
-def _distances(points: Array, centre: Array, space: Space) -> NDArray[np.int64]:
+def _distances(points: Array, centre: Array, space: Space) -> Indices:
     """Return (n,) distances of points (n, d) from a centre (d,)."""
     exists, exists_there = ~np.isnan(points), ~np.isnan(centre)
     differs = exists & exists_there & (points != centre) & space.is_discrete
-    distances: NDArray[np.int64] = np.sum(differs | (exists != exists_there), axis=1)
+    distances: Indices = np.sum(differs | (exists != exists_there), axis=1)
     return distances

@@ -22,12 +22,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.search.feasible_point import feasible_point
 from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
-from heat_plugins.space import Array, Float, Integer, Space, apply_changes
+from heat_plugins.space import Array, Bools, Float, Indices, Integer, Space
 from heat_plugins.space.conditions import Conditions
 
 __all__ = ["Domain", "Region", "differing"]
@@ -72,25 +71,25 @@ class Domain:
     limits: LinearLimits | None = None
 
     @cached_property
-    def free(self) -> NDArray[np.int64]:
+    def free(self) -> Indices:
         """The columns that can change."""
         varies = (self.space.n_levels > 1) & ~np.isin(np.arange(len(self.space)), [*self.fixed])
         return np.flatnonzero(varies)
 
     @cached_property
-    def free_discrete(self) -> NDArray[np.int64]:
+    def free_discrete(self) -> Indices:
         """The free columns of codes."""
         return self.free[self.space.is_discrete[self.free]]
 
     @cached_property
-    def free_numeric(self) -> NDArray[np.int64]:
+    def free_numeric(self) -> Indices:
         """The free columns of numbers."""
         return self.free[~self.space.is_discrete[self.free]]
 
     @cached_property
-    def free_continuous(self) -> NDArray[np.int64]:
+    def free_continuous(self) -> Indices:
         """The free columns of numbers without a grid."""
-        columns: NDArray[np.int64] = self.free[np.isinf(self.space.n_levels[self.free])]
+        columns: Indices = self.free[np.isinf(self.space.n_levels[self.free])]
         return columns
 
     @cached_property
@@ -104,9 +103,9 @@ class Domain:
         levels = [self.space.parameters[column].n_levels for column in self.free]
         return math.inf if math.inf in levels else math.prod(levels)
 
-    def free_continuous_at(self, point: Array) -> NDArray[np.int64]:
+    def free_continuous_at(self, point: Array) -> Indices:
         """Return the free columns of numbers without a grid that exist at a point (d,)."""
-        columns: NDArray[np.int64] = self.free_continuous[~np.isnan(point[self.free_continuous])]
+        columns: Indices = self.free_continuous[~np.isnan(point[self.free_continuous])]
         return columns
 
     def settle(self, points: Array, rng: np.random.Generator) -> Array:
@@ -122,7 +121,7 @@ class Domain:
             values = np.where(np.isnan(self.centre), values, self.centre)
         return self.conditions.fill(self.hold(points), self.hold(values))
 
-    def decides_existence(self, columns: NDArray[np.int64]) -> bool:
+    def decides_existence(self, columns: Indices) -> bool:
         """Whether other parameters exist or not because of the values of some columns (c,)."""
         return self.conditions is not None and bool(self.conditions.is_branching[columns].any())
 
@@ -147,12 +146,12 @@ class Domain:
                 )
         return low, high
 
-    def bounds(self, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+    def bounds(self, columns: Indices) -> tuple[Array, Array]:
         """Return the lowest and highest coordinates of numeric columns."""
         low, high = self._box
         return low[columns], high[columns]
 
-    def contains(self, points: Array) -> NDArray[np.bool_]:
+    def contains(self, points: Array) -> Bools:
         """(n,) whether points (n, d) lie in the region."""
         if self.centre is None or self.region is None:
             return np.ones(len(points), dtype=bool)
@@ -160,7 +159,7 @@ class Domain:
         low, high = self.bounds(self.free_numeric)
         numbers = points[:, self.free_numeric]
         in_box = ~np.any((numbers < low - SLACK) | (numbers > high + SLACK), axis=1)
-        inside: NDArray[np.bool_] = in_box & (differs.sum(axis=1) <= self.region.radius)
+        inside: Bools = in_box & (differs.sum(axis=1) <= self.region.radius)
         return inside
 
     def project(self, points: Array, rng: np.random.Generator) -> Array:
@@ -248,7 +247,7 @@ class Domain:
             return False
         return not self.limits.holds(self.hold(known)).any() and self.inside is None
 
-    def slopes_of_limits(self, point: Array, columns: NDArray[np.int64]) -> tuple[Array, Array]:
+    def slopes_of_limits(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return weights (l, c) in some columns of limits on a point (d,), and room (l,) to them.
 
         Only of those l limits that count at the point and that the columns have a part in.
@@ -301,16 +300,14 @@ class Domain:
         return points if self.conditions is None else self.conditions.deactivate(points)
 
     @cached_property
-    def _code_changes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _code_changes(self) -> tuple[Indices, Indices]:
         """Column and shift of every single change of a code."""
         others = (self.space.n_levels[self.free_discrete] - 1).astype(np.int64)
         columns = np.repeat(self.free_discrete, others)
         shifts = np.concatenate([np.arange(1, k + 1) for k in others] or [np.zeros(0, np.int64)])
         return columns, shifts
 
-    def changes(
-        self, point: Array, numbers: NDArray[np.int64] | None = None
-    ) -> tuple[NDArray[np.int64], Array]:
+    def changes(self, point: Array, numbers: Indices | None = None) -> tuple[Indices, Array]:
         """Return all single changes of a point inside the domain: columns and coordinates (N,).
 
         Every other code of a discrete column; for a number, steps of many lengths, in some
@@ -340,12 +337,8 @@ class Domain:
             all_coordinates.append(places)
         return np.concatenate(all_columns), np.concatenate(all_coordinates)
 
-    def neighbours(self, point: Array) -> Array:
-        """Return the points (N, d) that single changes of ``point`` lead to."""
-        return apply_changes(point, *self.changes(point))
 
-
-def differing(points: Array, centre: Array) -> NDArray[np.bool_]:
+def differing(points: Array, centre: Array) -> Bools:
     """Return where coordinates differ, inactive ones never."""
-    differs: NDArray[np.bool_] = (points != centre) & ~np.isnan(points) & ~np.isnan(centre)
+    differs: Bools = (points != centre) & ~np.isnan(points) & ~np.isnan(centre)
     return differs

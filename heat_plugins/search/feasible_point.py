@@ -11,7 +11,7 @@ Notation
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, sparse
@@ -44,36 +44,23 @@ def feasible_point(limits: LinearLimits, space: Space, fixed: Mapping[int, float
     for column in np.flatnonzero(limits.involved).tolist():
         weights = limits.weights[:, column]
         if column in fixed or space.n_levels[column] == 1:
-            row = np.full((1, len(space)), 0.0)
+            row = np.zeros((1, len(space)))
             row[0, column] = fixed.get(column, 0.0)
-            alone = LinearLimits(
-                np.diag(np.ones(len(space)))[[column]], np.zeros(1), limits.tables
-            )
-            bounds -= weights * alone.excess(row)[0, 0]
+            bounds -= weights * limits.values(row)[0, column]
         else:
             parts.append(_Part.of(limits, space, column))
     return _solve(limits, space, parts, bounds)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The variables of one column: coordinates = numbers @ variables.
-
-    Args:
-        column: The column.
-        numbers: (k,) what each variable adds to the sum.
-        places: (k,) what each variable adds to the coordinate.
-        highest: The upper bound of each; the lower one is 0.
-        is_whole: Whether they must be whole numbers.
-        is_choice: Whether exactly one of them is 1.
-    """
+class _Part(NamedTuple):
+    """The variables of one column, each at least 0."""
 
     column: int
-    numbers: Array
-    places: Array
-    highest: float
-    is_whole: bool
-    is_choice: bool = False
+    numbers: Array  # (k,) what each variable adds to the sum
+    places: Array  # (k,) what each variable adds to the coordinate
+    highest: float  # the upper bound of each
+    is_whole: bool  # whether they must be whole numbers
+    is_choice: bool = False  # whether exactly one of them is 1
 
     @staticmethod
     def of(limits: LinearLimits, space: Space, column: int) -> _Part:

@@ -23,15 +23,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.lazy import cached_property
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 
 __all__ = ["LimitedBox", "LinearLimits"]
 
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 # By how much a limit may be broken by rounding, as a share of the largest sum there can be.
 SLACK = 1e-12
@@ -82,14 +79,19 @@ class LinearLimits:
             largest[column] = np.max(np.abs(table))
         return np.abs(self.bounds) + np.abs(self.weights) @ largest
 
+    def values(self, points: Array) -> Array:
+        """(n, d) what points (n, d) stand for: the numbers of codes instead of these."""
+        if not self.tables:
+            return points
+        values = points.copy()
+        for column, table in self.tables.items():
+            codes = np.nan_to_num(points[:, column]).astype(np.int64)
+            values[:, column] = np.where(np.isnan(points[:, column]), np.nan, table[codes])
+        return values
+
     def excess(self, points: Array) -> Array:
         """(n, L) by how much points (n, d) break each limit; minus infinity where it is none."""
-        values = points
-        if self.tables:
-            values = points.copy()
-            for column, table in self.tables.items():
-                codes = np.nan_to_num(points[:, column]).astype(np.int64)
-                values[:, column] = np.where(np.isnan(points[:, column]), np.nan, table[codes])
+        values = self.values(points)
         is_absent = np.isnan(values)
         excess: Array = np.where(is_absent, 0.0, values) @ self.weights.T - self.bounds
         if is_absent.any():

@@ -16,14 +16,12 @@ together take a limited number of such steps, those from the best points first.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.search.domain import Domain
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Bools, Indices
 
 __all__ = ["Sweep"]
 
-Indices = NDArray[np.int64]
 
 # To list the changes of a number takes a while, and there are some twenty of them. The
 # gradient moves all numbers without a grid, whether they are looked at here or not.
@@ -97,7 +95,7 @@ class Sweep:
         first = self._first[columns]
         return np.where(first < 0, -1, first + np.where(first < 0, 0.0, coordinates).astype(int))
 
-    def _choose(self, places: Indices) -> NDArray[np.bool_]:
+    def _choose(self, places: Indices) -> Bools:
         """Return (N,) which changes to look at: half by gain, a quarter used, the rest any."""
         chosen = np.zeros(len(places), dtype=bool)
         ranks = self._rng.random(len(places))
@@ -107,7 +105,7 @@ class Sweep:
         return chosen
 
     @staticmethod
-    def _take(chosen: NDArray[np.bool_], scores: Array, n: int) -> None:
+    def _take(chosen: Bools, scores: Array, n: int) -> None:
         """Choose up to ``n`` more with the highest scores (N,), none of -inf."""
         scores = np.where(chosen, -np.inf, scores)
         best = np.argpartition(-scores, n)[:n]

@@ -1,22 +1,17 @@
 """What the parameters are, and the points that they make."""
 
-from heat_plugins.space.space import (
-    Allowed,
-    Array,
-    Categorical,
-    Float,
-    Integer,
-    Ordinal,
-    Parameter,
-    Space,
-    apply_changes,
-)
+from heat_plugins.space.arrays import Array, Bools, Indices
+from heat_plugins.space.categorical import Categorical, Ordinal
+from heat_plugins.space.numeric import Float, Integer
+from heat_plugins.space.space import Allowed, Parameter, Space, apply_changes
 
 __all__ = [
     "Allowed",
     "Array",
+    "Bools",
     "Categorical",
     "Float",
+    "Indices",
     "Integer",
     "Ordinal",
     "Parameter",

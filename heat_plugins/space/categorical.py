@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.lazy import cached_property
+from heat_plugins.space.arrays import Array
 
 __all__ = ["Categorical", "ChoiceIndex", "ListedValues", "Ordinal"]
-
-Array = NDArray[np.float64]
 
 
 class ChoiceIndex:
@@ -120,8 +118,7 @@ class ListedValues:
 
     def snap(self, coordinates: Array) -> Array:
         """Move any number to the nearest code."""
-        codes: Array = np.clip(np.rint(coordinates), 0, len(self.choices) - 1)
-        return codes
+        return np.clip(np.rint(coordinates), 0, len(self.choices) - 1)
 
     def levels(self) -> Array:
         """Return all codes."""

@@ -20,16 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.lazy import cached_property
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.categorical import ListedValues
 
 __all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree", "conditions_of"]
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +45,7 @@ class Cut:
     def __call__(self, coordinates: Array) -> Indices:
         """(n,) the branch of each coordinate (n,); that of NaN means nothing."""
         pieces = np.searchsorted(self.edges, coordinates, side="right")
-        branches: Indices = self.branch[pieces]
-        return branches
+        return self.branch[pieces]
 
 
 @dataclass(frozen=True, eq=False)

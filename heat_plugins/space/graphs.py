@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from heat_plugins.space.arrays import Array
 
 __all__ = ["GRAPH_NAMES", "Graph", "adjacency", "is_complete", "laplacian", "plain_graph"]
 
-Array = NDArray[np.float64]
 
 # A name, an adjacency matrix, or a networkx graph (known by its method, so that networkx
 # is needed by those alone who use it).
@@ -102,8 +102,7 @@ def _in_order_of_choices(
     for wanted in (list(choices or []), list(range(n_choices))):
         if len(wanted) == len(nodes) and all(choice in nodes for choice in wanted):
             rows = [nodes.index(choice) for choice in wanted]
-            ordered: Array = matrix[np.ix_(rows, rows)]
-            return ordered
+            return matrix[np.ix_(rows, rows)]
     raise ValueError(
         f"graph of {name!r} must have the choices {choices!r} or their positions 0 to "
         f"{n_choices - 1} as nodes, got {nodes!r}"
@@ -112,8 +111,7 @@ def _in_order_of_choices(
 
 def laplacian(adjacency_matrix: Array) -> Array:
     """Return the unnormalised Laplacian L = D - A (g, g)."""
-    result: Array = np.diag(adjacency_matrix.sum(axis=1)) - adjacency_matrix
-    return result
+    return np.diag(adjacency_matrix.sum(axis=1)) - adjacency_matrix
 
 
 def is_complete(adjacency_matrix: Array) -> bool:

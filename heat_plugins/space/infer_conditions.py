@@ -6,14 +6,11 @@ Notation
     absent       NaN: the trial did not ask for the parameter
     optional     column that is absent in some row
     pattern      (n,) in which rows a column is present; g different ones
-    active       whether a parameter is expected to exist at a point
-    usable       active and not NaN: only such a coordinate can be tested
     bits         length of a description; of two explanations the shorter one is better
     ===========  =====================================================================
 
-A parameter exists because others have certain values: ``gamma`` where ``kernel`` is "rbf",
-``units_2`` where ``n_layers`` is at least 3. A decision tree says when, grown until its
-leaves are pure. A node divides the rows by
+A decision tree says when a parameter exists (conditions.py), grown until its leaves are pure. A
+node divides the rows by
 
     code        a branch for each code of a discrete column,
     number      below or above a threshold of a numeric column,
@@ -36,13 +33,12 @@ latest row shows, or most rows where they came in no order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.conditions import Conditions, Cut, Leaf, Split, Tree
 
 __all__ = ["learn_conditions"]
@@ -62,9 +58,6 @@ MAX_DEPTH = 30
 # A value halfway between two others goes up, whatever its last bit says: mostly that is
 # where more parameters exist, and one that nobody asks for does no harm.
 SLACK = 1e-9
-
-Indices = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def learn_conditions(space: Space, points: Array) -> Conditions | None:
@@ -105,23 +98,16 @@ def _explain(rows: _Rows, patterns: Bools, owner: Indices) -> tuple[list[Tree], 
     for i in range(len(n_rows)):
         tree, bits[i] = _Grower(rows, patterns[:, i], (n_rows > n_rows[i])[owner]).grow()
         trees.append(tree)
-        parents[i, owner[_tested(tree)]] = True
+        parents[i, owner[[*tree.tested]]] = True
     ancestors = _closure(parents)
     for i in np.flatnonzero(bits > SPARE_TESTS * _test_bits(len(owner))):
         is_independent = ~ancestors[:, i] & (np.arange(len(n_rows)) != i)
         tree, shorter = _Grower(rows, patterns[:, i], is_independent[owner]).grow(bits[i])
         if shorter < bits[i]:
             trees[i], parents[i] = tree, False
-            parents[i, owner[_tested(tree)]] = True
+            parents[i, owner[[*tree.tested]]] = True
             ancestors = _closure(parents)
     return trees, ancestors
-
-
-def _tested(tree: Tree) -> list[int]:
-    """Return the columns that a tree tests."""
-    if isinstance(tree, Leaf):
-        return []
-    return sum((_tested(child) for child in tree.children), [tree.cut.column])
 
 
 def _closure(parents: Bools) -> Bools:
@@ -161,21 +147,13 @@ class _Bits:
         return bits
 
 
-@dataclass(frozen=True, eq=False)
-class _Test:
-    """A way to divide rows, and how long it takes to tell.
-
-    Args:
-        cut: The way.
-        own_bits: Length of the test, and of the rows in which its column is absent.
-        bits: The same together with the presence in every branch.
-        is_pure: Whether it explains everything: the rows of each branch agree.
-    """
+class _Test(NamedTuple):
+    """A way to divide rows, and how long it takes to tell."""
 
     cut: Cut
-    own_bits: float
-    bits: float
-    is_pure: bool
+    own_bits: float  # of the test, and of the rows in which its column is absent
+    bits: float  # the same together with the presence in every branch
+    is_pure: bool  # whether it explains everything: the rows of each branch agree
 
 
 def _shortest(*tests: _Test | None) -> _Test | None:
@@ -314,8 +292,7 @@ class _Rows:
         """
         columns = self._often_first[is_allowed[self._often_first]]
         is_missing = self._is_absent[columns][:, present].any(axis=1)
-        parents: Indices = columns[~is_missing]
-        return parents
+        return columns[~is_missing]
 
 
 class _Counts:

@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.lazy import cached_property
+from heat_plugins.space.arrays import Array
 
-__all__ = ["Float", "Integer", "NumberLine"]
+__all__ = ["Float", "Integer", "NumberLine", "as_written"]
 
-Array = NDArray[np.float64]
 
 # Numbers no further apart than this share of their range are taken for the same. Decoding and
 # encoding change far less, a number that was kept in single precision about a tenth of this.
@@ -69,7 +68,7 @@ class NumberLine:
             return 1
         if self.step is None:
             return math.inf
-        return (_decimal(self.high) - _decimal(self.low)) // _decimal(self.step) + 1
+        return (as_written(self.high) - as_written(self.low)) // as_written(self.step) + 1
 
     @cached_property
     def resolution(self) -> float:
@@ -96,7 +95,7 @@ class NumberLine:
         """The highest value: the upper bound, or what the grid has last below it."""
         if self.step is None:
             return self.high
-        return float(_decimal(self.low) + (self.n_levels - 1) * _decimal(self.step))
+        return float(as_written(self.low) + (self.n_levels - 1) * as_written(self.step))
 
     @cached_property
     def _is_log(self) -> bool:
@@ -118,7 +117,6 @@ class NumberLine:
 
     def _place(self, index: Array) -> Array:
         """Return the place of the ``index``-th value of the grid."""
-        assert self.step is not None
         last = self.n_levels - 1
         index = np.clip(index, 0, last)
         return self._to_unit(self._value(index)) if self._is_log else index / max(last, 1)
@@ -139,15 +137,13 @@ class NumberLine:
             steps = (self._from_unit(places) - self.low) / self.step
         else:
             steps = places * last
-        index: Array = np.clip(np.rint(steps), 0, last)
-        return index
+        return np.clip(np.rint(steps), 0, last)
 
     @usual_errors
     def _to_unit(self, values: Array) -> Array:
         start, length = self._line
         line = np.log(np.maximum(values, self.low)) if self._is_log else values * self._unit
-        unit: Array = np.clip((line - start) / length, 0.0, 1.0)
-        return unit
+        return np.clip((line - start) / length, 0.0, 1.0)
 
     @usual_errors
     def _from_unit(self, coordinates: Array) -> Array:
@@ -267,7 +263,7 @@ class NumberLine:
         return self._place(np.rint((values - self.low) / self.step))
 
 
-def _decimal(number: float) -> Fraction:
+def as_written(number: float) -> Fraction:
     """Return a number as it is written: three times 0.1 makes 0.3, which floats deny."""
     return Fraction(str(number))
 

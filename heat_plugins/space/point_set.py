@@ -7,12 +7,11 @@ import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from heat_plugins.space import Allowed, Array
+from heat_plugins.space import Allowed, Array, Bools, Indices
 from heat_plugins.space.symmetry import Symmetry
 
 __all__ = ["PointSet", "both"]
 
-Indices = NDArray[np.int64]
 Integers = NDArray[np.uint64]
 
 CACHED = 50_000  # coordinates that are scrambled at once
@@ -24,7 +23,7 @@ def both(one: Allowed, other: Allowed | None) -> Allowed:
     if other is None:
         return one
 
-    def allowed(points: Array) -> NDArray[np.bool_]:
+    def allowed(points: Array) -> Bools:
         result = one(points)
         result[result] = other(points[result])
         return result
@@ -126,7 +125,7 @@ class PointSet:
         """(n,) one number for each row of points (n, d), the same for the same to a symmetry."""
         return self._fingerprint(self._canonical(points))
 
-    def _is_remembered(self, points: Array) -> NDArray[np.bool_]:
+    def _is_remembered(self, points: Array) -> Bools:
         """(m,) whether canonical points (m, d) are remembered."""
         fingerprints = self._fingerprint(self._exact_part(points))
         if len(self._inexact):
@@ -135,10 +134,10 @@ class PointSet:
             return np.zeros(len(points), dtype=bool)
         place = np.searchsorted(self._fingerprints, fingerprints)
         place[place == len(self._fingerprints)] = 0
-        found: NDArray[np.bool_] = self._fingerprints[place] == fingerprints
+        found: Bools = self._fingerprints[place] == fingerprints
         return found
 
-    def _is_close(self, points: Array, fingerprints: Integers) -> NDArray[np.bool_]:
+    def _is_close(self, points: Array, fingerprints: Integers) -> Bools:
         """(m,) whether points (m, d) are remembered up to the resolution of their numbers."""
         keys = _keys(fingerprints, self._means(points))
         window = self._resolution.max() + KEY_ERROR
@@ -157,7 +156,7 @@ class PointSet:
         found[asked[is_same]] = True
         return found
 
-    def contains(self, points: Array) -> NDArray[np.bool_]:
+    def contains(self, points: Array) -> Bools:
         """(n,) whether each row of points (n, d) is in the set."""
         found = self._is_remembered(self._canonical(points))
         if self._allowed is not None:
@@ -189,5 +188,4 @@ def _bounded(coordinates: Array) -> Array:
 
 def _keys(fingerprints: Integers, means: Array) -> Array:
     """(n,) places in [0, 2^20), moved by means of numbers."""
-    keys: Array = (fingerprints >> np.uint64(12)) * 2.0**-32 + means
-    return keys
+    return (fingerprints >> np.uint64(12)) * 2.0**-32 + means

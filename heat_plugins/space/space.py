@@ -19,31 +19,20 @@ their trials into mappings ``{name: value}``; everything after that happens on p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.runtime.lazy import cached_property
+from heat_plugins.space.arrays import Array, Bools, Indices
 from heat_plugins.space.categorical import Categorical, ListedValues, Ordinal
 from heat_plugins.space.numeric import Float, Integer
 
-__all__ = [
-    "Allowed",
-    "Array",
-    "Categorical",
-    "Float",
-    "Integer",
-    "Ordinal",
-    "Parameter",
-    "Space",
-    "apply_changes",
-]
+__all__ = ["Allowed", "Parameter", "Space", "apply_changes"]
 
-Array = NDArray[np.float64]
-Allowed = Callable[[Array], NDArray[np.bool_]]  # which of points (n, d) may be proposed
+Allowed = Callable[[Array], Bools]  # which of points (n, d) may be proposed
 Parameter = Categorical | Ordinal | Integer | Float
 
 
@@ -80,12 +69,12 @@ class Space:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
-    def is_discrete(self) -> NDArray[np.bool_]:
+    def is_discrete(self) -> Bools:
         """(d,) True where the column holds integer codes."""
         return np.array([isinstance(p, ListedValues) for p in self.parameters], dtype=bool)
 
     @cached_property
-    def is_categorical(self) -> NDArray[np.bool_]:
+    def is_categorical(self) -> Bools:
         """(d,) True where the codes have no order."""
         return np.array([isinstance(p, Categorical) for p in self.parameters], dtype=bool)
 
@@ -114,10 +103,9 @@ class Space:
             point[i] = parameter.encode(values[parameter.name])
         return point
 
-    def encode_all(self, rows: Iterable[Mapping[str, Any]]) -> Array:
-        """Return points (n, d) of several mappings."""
-        encoded = [self.encode(row) for row in rows]
-        return np.array(encoded).reshape(len(encoded), len(self))
+    def stack(self, points: Sequence[Array]) -> Array:
+        """Return points (n, d) as one array, also if there are none."""
+        return np.array(points, dtype=float).reshape(len(points), len(self))
 
     def decode(self, point: Array) -> dict[str, Any]:
         """Return the value of every parameter that exists at a point (d,)."""
@@ -142,7 +130,7 @@ class Space:
         return points
 
 
-def apply_changes(point: Array, columns: NDArray[np.int64], coordinates: Array) -> Array:
+def apply_changes(point: Array, columns: Indices, coordinates: Array) -> Array:
     """Return copies (N, d) of a point, each with one coordinate replaced."""
     changed = np.repeat(point[None], len(columns), axis=0)
     changed[np.arange(len(columns)), columns] = coordinates

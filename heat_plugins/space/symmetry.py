@@ -17,13 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Indices, Space
 
 __all__ = ["Block", "Symmetry"]
 
-Indices = NDArray[np.int64]
 
 KEYS_AT_ONCE = 2_000_000  # numbers in memory while orbits are compared
 

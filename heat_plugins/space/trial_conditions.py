@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Allowed, Array, Space
+from heat_plugins.space import Allowed, Array, Bools, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.infer_conditions import learn_conditions
 
@@ -53,7 +52,7 @@ def _some_failed_by_accident(space: Space, points: Array, failed: Array) -> bool
     return False
 
 
-def _is_new_branch(space: Space, points: Array, failed: Array) -> NDArray[np.bool_]:
+def _is_new_branch(space: Space, points: Array, failed: Array) -> Bools:
     """(q,) whether a failed trial has a choice, or a parameter, that no complete one has."""
     is_new = np.zeros(len(failed), dtype=bool)
     for column in range(len(space)):
@@ -97,7 +96,7 @@ def begin_otherwise(
     if not len(failed):
         return None
 
-    def rule(candidates: Array) -> NDArray[np.bool_]:
+    def rule(candidates: Array) -> Bools:
         begins_so = np.zeros(len(candidates), dtype=bool)
         for row in failed:
             asked = np.flatnonzero(~np.isnan(row))

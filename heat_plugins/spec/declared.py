@@ -7,14 +7,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 from heat_plugins.space.categorical import ListedValues
 
 __all__ = ["kind_of", "number_places", "places_of", "positions_of"]
-
-Indices = NDArray[np.int64]
 
 
 def kind_of(parameter: Any) -> Any:

@@ -24,13 +24,15 @@ from heat_plugins.spec.structures import (
     PermutationInvariant,
     RandomDecomposition,
     Structure,
+    check_one_of,
     structure_from_dict,
     structure_to_dict,
 )
 
 __all__ = ["Model", "register_kernel"]
 
-Structures = Structure | Literal["auto"] | Sequence[Structure | Literal["auto"]] | None
+Word = Literal["auto", "product"]  # how units combine
+Structures = Structure | Word | Sequence[Structure | Word] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
 NumericChoices = Literal["auto", "unordered"]
@@ -48,7 +50,9 @@ class Model:
             that version of the kernel.
         structure: What is known about the objective; several structures compose: each group
             of interchangeable parameters is one unit, and units are multiplied or added.
-            ``"auto"`` lets the evidence choose between product, sum and interactions.
+            ``"auto"`` lets the evidence choose between product, sum and interactions,
+            ``"product"`` does not. Where nothing is said it is a product, unless most
+            parameters are numbers and a sum is clearly more likely.
         graphs: Graphs of choices by parameter name: ``"complete"``, ``"path"``, ``"cycle"``,
             an adjacency matrix or a networkx graph, in the order of the choices.
         order: Choices in their order, by parameter name; they become a path graph.
@@ -82,13 +86,8 @@ class Model:
         set_field(self, "graphs", {k: _storable_graph(k, g) for k, g in self.graphs.items()})
         set_field(self, "order", {name: _as_order(name, o) for name, o in self.order.items()})
         set_field(self, "quantitative", _as_scales(self.quantitative))
-        if self.mixing not in get_args(Mixing):
-            raise ValueError(f"mixing must be one of {get_args(Mixing)}, got {self.mixing!r}")
-        if self.numeric_choices not in get_args(NumericChoices):
-            raise ValueError(
-                f"numeric_choices must be one of {get_args(NumericChoices)}, "
-                f"got {self.numeric_choices!r}"
-            )
+        check_one_of("mixing", self.mixing, get_args(Mixing))
+        check_one_of("numeric_choices", self.numeric_choices, get_args(NumericChoices))
         if self.ard and not self.entry.has_ard:
             raise ValueError(f"kernel {self.kernel!r} has one rate for all: ard must not be True")
         self._check_structures()
@@ -96,10 +95,11 @@ class Model:
 
     def _check_structures(self) -> None:
         combinations = [s for s in self.structures if isinstance(s, Combination)]
-        if len(combinations) + _sequence(self.structure).count("auto") > 1:
+        words = [s for s in _sequence(self.structure) if isinstance(s, str)]
+        if len(combinations) + len(words) > 1:
             raise ValueError(
                 "structure must have at most one of Additive, InteractionOrders, "
-                f"RandomDecomposition and 'auto', got {self.structure!r}"
+                f"RandomDecomposition, 'auto' and 'product', got {self.structure!r}"
             )
         if (self.structures or self.is_auto) and self.entry.kind == "whole":
             raise ValueError(f"kernel {self.kernel!r} takes no structure, got {self.structure!r}")
@@ -132,6 +132,11 @@ class Model:
     def is_auto(self) -> bool:
         """Whether the evidence chooses how units combine."""
         return "auto" in _sequence(self.structure)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is said about the kernel and the objective."""
+        return self.kernel == Model.kernel and not _sequence(self.structure)
 
     @property
     def is_product(self) -> bool:
@@ -240,9 +245,9 @@ def _as_structures(structure: Any) -> tuple[Any, ...]:
         structure = (structure,)
     items = _sequence(structure)
     for item in items:
-        if item != "auto" and not isinstance(item, Structure):
+        if item not in get_args(Word) and not isinstance(item, Structure):
             raise ValueError(
-                "structure must be 'auto' or made of PermutationInvariant, Additive, "
+                "structure must be 'auto', 'product' or made of PermutationInvariant, Additive, "
                 f"InteractionOrders, RandomDecomposition and Anchors, got {item!r}"
             )
     return items
@@ -270,10 +275,7 @@ def _as_scales(quantitative: Any) -> dict[str, Scale]:
     if not isinstance(quantitative, Mapping):
         quantitative = dict.fromkeys(quantitative, "linear")
     for name, scale in quantitative.items():
-        if scale not in get_args(Scale):
-            raise ValueError(
-                f"quantitative[{name!r}] must be one of {get_args(Scale)}, got {scale!r}"
-            )
+        check_one_of(f"quantitative[{name!r}]", scale, get_args(Scale))
     return dict(quantitative)
 
 
@@ -281,8 +283,7 @@ def _storable_graph(name: str, graph: Any) -> Any:
     """Return a graph as a name or as lists, which can be compared and stored."""
     graph = plain_graph(graph)
     if isinstance(graph, str):
-        if graph not in GRAPH_NAMES:
-            raise ValueError(f"graph of {name!r} must be one of {GRAPH_NAMES}, got {graph!r}")
+        check_one_of(f"graph of {name!r}", graph, GRAPH_NAMES)
         return graph
     if isinstance(graph, Mapping):
         nodes = graph.get("nodes", ())

@@ -27,6 +27,7 @@ __all__ = [
     "PermutationInvariant",
     "RandomDecomposition",
     "Structure",
+    "check_one_of",
     "structure_from_dict",
     "structure_to_dict",
 ]
@@ -90,7 +91,7 @@ class PermutationInvariant:
             raise ValueError(f"groups must not name a parameter twice, got {self.groups!r}")
         if any(len(group) < 2 for group in self.groups):
             raise ValueError(f"every group must have at least 2 names, got {self.groups!r}")
-        _check_one_of("method", self.method, get_args(InvarianceMethod))
+        check_one_of("method", self.method, get_args(InvarianceMethod))
         _check_positive("n_samples", self.n_samples)
         if self.permutations is None:
             return
@@ -243,6 +244,7 @@ def _check_bool(name: str, value: object) -> None:
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
-def _check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Refuse a value that is none of those allowed."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}")

@@ -29,8 +29,7 @@ POINTS_AT_ONCE = 128  # whose matrix is found for the derivative of its diagonal
 
 def to_numpy(x: Tensor) -> Array:
     """Return a tensor as an array of doubles, without its gradient."""
-    array: Array = x.detach().cpu().numpy().astype(np.float64, copy=False)
-    return array
+    return x.detach().cpu().numpy().astype(np.float64, copy=False)
 
 
 def applied(function: Any, *arguments: Any) -> Tensor:

@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 from heat_plugins.space.point_set import PointSet
 
 __all__ = ["Block", "blocks", "distinct"]
 
-Indices = NDArray[np.int64]
 
 SMALL_TABLE = 2**14  # covariances that cost no more than the call that finds them
 

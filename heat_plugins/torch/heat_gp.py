@@ -49,7 +49,7 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     variance_and_rest,
 )
-from heat_plugins.gp.fit import CANDIDATES, PREFERRED, FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
@@ -57,7 +57,6 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model
-from heat_plugins.spec.structures import Combination
 from heat_plugins.torch.autograd import to_numpy
 from heat_plugins.torch.fitted_kernel import FittedKernel
 
@@ -132,8 +131,8 @@ class HeatGP(SingleTaskGP):
         cache = FitCache() if cache is None else cache
         builder = cache.builder_for(space, Model() if model is None else model, conditions)
         n = len(train_X)
-        names = [*CANDIDATES]
-        chosen = names.index(PREFERRED) if builder.model.is_auto else 0
+        combinations, preferred = Candidates.of(builder)
+        chosen = [*combinations].index(preferred)
         kernel = FittedKernel(
             _numpy_kernel(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
         )
@@ -202,7 +201,7 @@ class HeatGP(SingleTaskGP):
         data = OutcomeData(points, sign * values, noise, self.deterministic, boundary=boundary)
         data = data.settled(self.space)
         self.kernel_fit = chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
-        candidate = [*CANDIDATES].index(chosen.name) if self._builder.model.is_auto else 0
+        candidate = [*Candidates.of(self._builder).combinations].index(chosen.name)
         self._take(candidate, len(points), chosen.kernel, chosen.hyperparameters)
         return self
 
@@ -325,10 +324,8 @@ class _KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
 
 def _numpy_kernel(builder: KernelBuilder, candidate: int, n_observations: int) -> Kernel:
     """Return the kernel that the user asked for, or one that the evidence may choose."""
-    combination: Combination | None = builder.model.combination
-    if builder.model.is_auto:
-        combination = [*CANDIDATES.values()][candidate]
-    return builder.kernel(combination, n_observations)
+    combinations = [*Candidates.of(builder).combinations.values()]
+    return builder.kernel(combinations[candidate], n_observations)
 
 
 def _fit_heat_gp(mll: Any, _: type, __: type, **kwargs: Any) -> Any:

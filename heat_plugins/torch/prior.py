@@ -56,5 +56,4 @@ def inside(theta: Array, bounds: Array) -> Array:
     """Return hyperparameters (..., p) a little inside their bounds (p, 2)."""
     low, high = bounds.T
     margin = MARGIN * (high - low)
-    clipped: Array = np.clip(theta, low + margin, high - margin)
-    return clipped
+    return np.clip(theta, low + margin, high - margin)

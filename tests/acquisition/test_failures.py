@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import heat_plugins.suggest as suggest_module
 from heat_plugins.acquisition.failures import log_success
+from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_data import ModelBudget
 from heat_plugins.history import History
@@ -30,15 +32,18 @@ def history_of(points, has_failed):
     )
 
 
+def model_of(history):
+    return fit_failures(KernelBuilder(SPACE, Model()), history, ModelBudget(), FitCache())
+
+
 def probability(history, points):
-    function = log_success(KernelBuilder(SPACE, Model()), history, ModelBudget(), FitCache())
-    return np.exp(function(points))
+    return np.exp(log_success(model_of(history))(points))
 
 
 def test_without_failures_there_is_no_model():
     points = SPACE.sample(10, np.random.default_rng(0))
     history = history_of(points, np.zeros(10, dtype=bool))
-    assert log_success(KernelBuilder(SPACE, Model()), history, ModelBudget(), FitCache()) is None
+    assert log_success(model_of(history)) is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -50,6 +55,7 @@ def test_a_choice_that_always_fails_is_recognised(seed):
     found = probability(history, new)
     assert np.median(found[new[:, 1] == 2.0]) < 0.05
     assert np.median(found[new[:, 1] != 2.0]) > 0.95
+    assert not model_of(history).look_like_chance
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,6 +66,26 @@ def test_failures_that_depend_on_nothing_make_no_difference(seed):
     history = history_of(points, np.arange(90) % 3 == 1)
     found = np.log(probability(history, SPACE.sample(200, rng)))
     assert np.quantile(found, 0.9) - np.quantile(found, 0.1) < 0.7
+    assert model_of(history).look_like_chance
+
+
+@pytest.mark.parametrize("by_chance", [False, True])
+def test_failures_by_chance_leave_what_is_near_them_unknown(by_chance, monkeypatch):
+    """Points that failed lower the variance around them only where that is a lesson."""
+    rng = np.random.default_rng(0)
+    points = SPACE.sample(60, rng)
+    history = history_of(points, np.arange(60) % 3 == 1 if by_chance else points[:, 1] == 2.0)
+    without_value = []
+    original = suggest_module.fit_outcome
+
+    def fit_outcome(*args, **kwargs):
+        without_value.append(len(kwargs["without_value"]))
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(suggest_module, "fit_outcome", fit_outcome)
+    found = suggest(Problem(SPACE), history, Settings(), rng)
+    assert without_value == [0 if by_chance else len(history.failed)]
+    assert not np.any(np.all(np.isclose(history.failed, found.point), axis=1))
 
 
 def test_all_points_come_in_the_order_in_which_they_ended():

@@ -16,7 +16,7 @@ from heat_plugins.acquisition.pareto import (
     reference_point,
 )
 
-CHECKED = settings(deadline=None, max_examples=200)
+CHECKED = settings(deadline=None, max_examples=100)
 
 SIDE = 4  # of the grid that is the region below the reference
 

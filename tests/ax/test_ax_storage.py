@@ -29,7 +29,7 @@ EXPECTED = HERE / "data" / "experiment-v1-next.json"
 # Without it Ax cannot write to databases, though it does not ask for it.
 HAS_TABULATE = find_spec("tabulate") is not None
 needs_tabulate = pytest.mark.skipif(not HAS_TABULATE, reason="tabulate is not installed")
-N_TRIALS = [0, 3, 12]  # none, at start-up, with a model
+N_TRIALS = [0, 3, 8]  # none, at start-up, with a model
 
 STRUCTURED: dict[str, Any] = {
     "structure": [PermutationInvariant(["c", "d"]), Additive()],

@@ -45,6 +45,7 @@ RANGES: list[tuple[ParameterType, float, float, dict[str, Any]]] = [
     (INT, 0, 10**9, {}),
     (INT, 2**53 - 4, 2**53 + 4, {}),
 ]
+LONG_RANGE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,12 @@ class AxSpace:
     def tunable(self) -> list[Parameter]:
         """The parameters that are not fixed."""
         return [p for p in self.parameters if not isinstance(p, FixedParameter)]
+
+    @property
+    def has_very_many_integers(self) -> bool:
+        """Whether a range of integers is too long to be listed."""
+        ranges = [p for p in self.parameters if isinstance(p, RangeParameter)]
+        return any(p.parameter_type == INT and p.upper - p.lower > LONG_RANGE for p in ranges)
 
     def active(self, params: Params) -> set[str]:
         """Return the parameters that exist with these values."""

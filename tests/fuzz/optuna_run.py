@@ -32,6 +32,7 @@ ALLOWED = (
     "Inconsistent parameter values",  # Optuna, of waiting trials from elsewhere
     "could not be cast to float",  # Optuna, of what the objective returns
     "is not acceptable",
+    "All-NaN slice encountered",  # NumPy, of pruners where all that was reported is NaN
 )
 
 

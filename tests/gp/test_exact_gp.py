@@ -159,6 +159,18 @@ def test_one_candidate_at_a_time_gives_the_same(space):
 
 
 @SPACES
+def test_left_out_means_are_those_of_the_other_observations(space):
+    rng = np.random.default_rng(7)
+    points, values = data(space, 20, rng)
+    hyperparameters, pending = some_hyperparameters(space, rng), space.sample(2, rng)
+    found = model_of(space, hyperparameters, points, values, pending).left_out(values)
+    for i in range(20):
+        others = np.arange(20) != i
+        model = model_of(space, hyperparameters, points[others], values[others])
+        np.testing.assert_allclose(found[i], model.mean(points[[i]])[0], rtol=1e-8, atol=1e-8)
+
+
+@SPACES
 def test_posterior_of_changes_is_that_of_the_changed_points(space):
     rng = np.random.default_rng(8)
     points, values = data(space, 20, rng)

@@ -8,7 +8,7 @@ import pytest
 
 from heat_plugins.gp import fit as fit_module
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE, Hyperparameters, fit
-from heat_plugins.gp.fit import CANDIDATES, FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, fitted
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
@@ -26,6 +26,7 @@ from heat_plugins.spec.structures import (
 SPACE = Space(tuple(Categorical(f"x{i}", range(4)) for i in range(6)))
 MIXED = Space((*SPACE.parameters[:4], Float("f", 0, 1)))
 AUTO = Model(structure="auto")
+CANDIDATES = Candidates.of(KernelBuilder(SPACE, AUTO)).combinations
 
 
 def additive(points, rng):
@@ -120,7 +121,7 @@ def test_the_sum_is_left_for_clear_evidence_only(evidence, wanted):
     kernel = KernelBuilder(SPACE, Model()).kernel()
     theta = Hyperparameters(kernel.start(1.0), -4.0)
     by_name = dict(zip(CANDIDATES, evidence, strict=True))
-    candidates = [KernelFit(kernel, theta, name, by_name) for name in CANDIDATES]
+    candidates = [KernelFit(kernel, theta, name, by_name, "additive") for name in CANDIDATES]
     assert fit_module._choose(candidates).name == wanted
 
 
@@ -195,6 +196,47 @@ def test_chosen_structures_have_names_and_no_evidence(structure, name):
     points = SPACE.sample(9, np.random.default_rng(2))
     chosen = learnt(Model(structure=structure), points, points.sum(axis=1))
     assert chosen.name == name and not chosen.evidence
+
+
+# ------------------------------------------------------------------- mostly numbers
+NUMBERS = Space(tuple(Float(f"u{i}", 0, 1) for i in range(4)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_whose_effects_add_up_are_found_without_a_word(seed):
+    points = NUMBERS.sample(64, np.random.default_rng(seed))
+    chosen = learnt(Model(), points, np.sin(6.0 * points).sum(axis=1), space=NUMBERS)
+    assert chosen.name == "additive" and list(chosen.evidence) == ["product", "additive"]
+
+
+def test_numbers_are_a_product_as_long_as_a_sum_is_not_clearly_more_likely():
+    points = NUMBERS.sample(64, np.random.default_rng(0))
+    values = np.prod(np.sin(6.0 * points), axis=1)
+    assert learnt(Model(), points, values, space=NUMBERS).name == "product"
+    few = NUMBERS.sample(3, np.random.default_rng(0))
+    assert learnt(Model(), few, few.sum(axis=1), space=NUMBERS).name == "product"
+
+
+@pytest.mark.parametrize(
+    ("n_choices", "n_numbers", "model", "may_be_sum"),
+    [
+        (0, 2, Model(), True),
+        (2, 2, Model(), True),
+        (3, 2, Model(), False),  # mostly choices
+        (0, 1, Model(), False),
+        (0, 4, Model(structure="product"), False),
+        (0, 4, Model(structure=InteractionOrders(2)), False),
+        (0, 4, Model(mixing="sum"), False),
+        (0, 4, Model(ard=False), False),
+        (0, 4, Model(kernel="matern"), False),
+        (0, 4, Model(kernel="combo"), False),
+    ],
+)
+def test_what_may_be_a_sum(n_choices, n_numbers, model, may_be_sum):
+    space = Space((*SPACE.parameters[:n_choices], *NUMBERS.parameters[:n_numbers]))
+    combinations, preferred = Candidates.of(KernelBuilder(space, model))
+    assert ("additive" in combinations) == may_be_sum
+    assert preferred == ("interactions" if model.combination else "product")
 
 
 # -------------------------------------------------------------------------- noise or not

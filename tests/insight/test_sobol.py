@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from heat_plugins.insight import sobol
-from heat_plugins.insight.sobol import importances, scaled, total_effects
+from heat_plugins.insight.sobol import importances, scaled, sobol_indices, total_effects
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
+from heat_plugins.space.conditions import conditions_of
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
     Additive,
@@ -22,11 +23,23 @@ def effects_of(space, function, seed=0):
 
 
 # ------------------------------------------------------------------- of a given function
+def table_of(space, function):
+    """Return the values at every point of a finite space, an axis for each parameter."""
+    values = function(np.array(list(itertools.product(*[p.levels() for p in space.parameters]))))
+    return values.reshape([int(n) for n in space.n_levels])
+
+
 def by_definition(space, function):
     """E[Var(f | all but i)] / Var(f), from every point of a finite space."""
-    values = function(np.array(list(itertools.product(*[p.levels() for p in space.parameters]))))
-    table = values.reshape([int(n) for n in space.n_levels])
+    table = table_of(space, function)
     return np.array([table.var(axis=i).mean() for i in range(table.ndim)]) / table.var()
+
+
+def first_by_definition(space, function):
+    """Var(E[f | i]) / Var(f), from every point of a finite space."""
+    table = table_of(space, function)
+    others = [tuple(j for j in range(table.ndim) if j != i) for i in range(table.ndim)]
+    return np.array([table.mean(axis=axes).var() for axes in others]) / table.var()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -45,9 +58,10 @@ def test_total_effects_are_those_of_the_definition(seed):
         places = np.rint(points * [1, 1, 3, 1]).astype(int)
         return table[tuple(places.T)]
 
-    np.testing.assert_allclose(
-        effects_of(space, function, seed), by_definition(space, function), rtol=1e-10
-    )
+    first, total = sobol_indices(space, function, np.random.default_rng(seed))
+    np.testing.assert_allclose(total, by_definition(space, function), rtol=1e-10)
+    np.testing.assert_allclose(first, first_by_definition(space, function), rtol=1e-10)
+    np.testing.assert_array_equal(effects_of(space, function, seed), total)
 
 
 def test_total_effects_of_any_numbers_of_choices():
@@ -62,19 +76,43 @@ def test_total_effects_of_any_numbers_of_choices():
     )
 
 
-def test_total_effects_of_ishigami():
+@pytest.mark.parametrize(
+    ("most_evaluations", "tolerance"),
+    [(sobol.MOST_EVALUATIONS, 0.01), (sobol.FEW_EVALUATIONS, 0.02)],
+)
+def test_effects_of_ishigami(most_evaluations, tolerance):
     """The function sin x1 + 7 sin^2 x2 + 0.1 x3^4 sin x1 on [-pi, pi]^4."""
+    n_points = []
     space = Space(tuple(Float(f"x{i}", -np.pi, np.pi) for i in range(4)))
 
     def function(points):
+        n_points.append(len(points))
         x1, x2, x3, _ = (np.pi * (2.0 * points - 1.0)).T
         return np.sin(x1) + 7.0 * np.sin(x2) ** 2 + 0.1 * x3**4 * np.sin(x1)
 
     first = 0.5 * (1.0 + 0.1 * np.pi**4 / 5.0) ** 2
     second = 7.0**2 / 8.0
     both = 0.1**2 * np.pi**8 * (1.0 / 18.0 - 1.0 / 50.0)
-    expected = np.array([first + both, second, both, 0.0]) / (first + second + both)
-    np.testing.assert_allclose(effects_of(space, function), expected, atol=0.01)
+    variance = first + second + both
+    rng = np.random.default_rng(0)
+    found = sobol_indices(space, function, rng, None, most_evaluations)
+    alone, total = np.array([first, second, 0, 0]), np.array([first + both, second, both, 0])
+    np.testing.assert_allclose(found.first, alone / variance, atol=tolerance)
+    np.testing.assert_allclose(found.total, total / variance, atol=tolerance)
+    assert sum(n_points[1:]) <= most_evaluations
+
+
+def test_a_parameter_counts_where_it_exists():
+    """Parameter b exists under one of two choices of a: it has its effect in half of the space."""
+    space = Space((Categorical("a", (0, 1)), Categorical("b", (0, 1))))
+    conditions = conditions_of(space, {"b": ("a", [1])})
+
+    def function(points):
+        return np.nan_to_num(points[:, 1], nan=0.5)
+
+    found = sobol_indices(space, function, np.random.default_rng(0), conditions)
+    np.testing.assert_allclose(found.first, [0.0, 0.5], atol=1e-12)
+    np.testing.assert_allclose(found.total, [0.5, 1.0], atol=1e-12)
 
 
 MIXED = Space(

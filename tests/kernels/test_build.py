@@ -445,3 +445,21 @@ def test_single_changes_outside_of_a_kernel_change_nothing_in_it():
     np.testing.assert_allclose(
         cross.of_changes(points[0], columns, coordinates), cross(changed), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    "structure", [None, Additive(), InteractionOrders(2), RandomDecomposition()], ids=repr
+)
+def test_an_ordinal_parameter_with_a_complete_graph_is_a_categorical_one(structure):
+    """Also in its features: codes as places next to a kernel of choices made no kernel."""
+    model = Model(structure=structure, graphs={"p": "complete"})
+    matrices = []
+    for kind in (Ordinal, Categorical):
+        space = Space((kind("p", (1, 5, 9)), Float("u", 0, 1), Categorical("c", "xyz")))
+        points = space.sample(20, np.random.default_rng(0))
+        kernel = KernelBuilder(space, model).kernel(model.combination, 5)
+        theta = kernel.start(1.0)
+        matrices.append(kernel.matrix(theta, kernel.prepare(points)))
+        np.testing.assert_allclose(kernel.given(theta, points)(points), matrices[-1], atol=1e-12)
+    np.testing.assert_array_equal(*matrices)
+    assert np.linalg.eigvalsh(matrices[0]).min() > -1e-10

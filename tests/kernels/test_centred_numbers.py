@@ -5,7 +5,7 @@ import pytest
 
 from heat_plugins.kernels.centred import Centred, CentredMatrix, Reference, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers
-from heat_plugins.kernels.number_unit import NumberUnit
+from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Space
 
 SPACE = Space(

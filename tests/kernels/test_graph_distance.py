@@ -7,12 +7,8 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 from heat_plugins.kernels.distance import HeatTime, Tie
-from heat_plugins.kernels.graph_distance import (
-    SMALLEST_CORRELATION,
-    GraphDistance,
-    exchange,
-    exchange_slope,
-)
+from heat_plugins.kernels.formulas import exchange
+from heat_plugins.kernels.graph_distance import SMALLEST_CORRELATION, GraphDistance, exchange_slope
 from heat_plugins.space.graphs import adjacency, laplacian
 
 CHECKED = settings(deadline=None, max_examples=60)

@@ -8,7 +8,7 @@ from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import NUMERIC_WEIGHT
-from heat_plugins.kernels.number_unit import NumberUnit
+from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, PermutationInvariant

@@ -14,6 +14,7 @@ from optuna.samplers import PartialFixedSampler
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
+from small_search import quick_sampler
 
 from heat_plugins import HeatSampler
 from heat_plugins.spec.registry import built_in_kernels
@@ -233,7 +234,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 def test_every_kernel_and_structure_runs_on_branches(
     arguments: dict[str, Any], optuna_log: pytest.LogCaptureFixture
 ) -> None:
-    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=5, **arguments))
+    study = optuna.create_study(sampler=quick_sampler(seed=0, n_startup_trials=5, **arguments))
     study.optimize(with_everything, n_trials=9)
     assert len(distinct(study)) == 9
     regions = [trial.system_attrs["heat_plugins:asked"]["region"] for trial in study.trials[5:]]
@@ -270,7 +271,7 @@ def test_structure_of_what_does_not_always_exist_is_warned_of_once_and_left_out(
     study = optuna.create_study(
         # Where other workers may be: points are compared with theirs.
         storage=JournalStorage(JournalFileBackend(str(tmp_path / "study.log"))),
-        sampler=HeatSampler(seed=0, n_startup_trials=4, **arguments),
+        sampler=quick_sampler(seed=0, n_startup_trials=4, **arguments),
     )
     for size in ("s", "m", "l"):
         study.enqueue_trial({"size": size})

@@ -117,9 +117,9 @@ def test_a_parameter_that_is_dropped_is_no_longer_expected(storage: BaseStorage 
             value += trial.suggest_categorical("old", ("a", "b")) == "a"
         return value
 
-    study.optimize(objective, n_trials=20)
+    study.optimize(objective, n_trials=16)
     assert expected(study.trials[7]) == {"old", "x"}
-    assert [expected(trial) for trial in study.trials[12:]] == [{"x"}] * 8
+    assert [expected(trial) for trial in study.trials[12:]] == [{"x"}] * 4
 
 
 def test_a_parameter_that_appears_late_is_modelled_from_then_on() -> None:
@@ -131,7 +131,7 @@ def test_a_parameter_that_appears_late_is_modelled_from_then_on() -> None:
         late = trial.suggest_float("late", 0.0, 1.0) if trial.number >= 8 else 0.5
         return value + abs(late - 0.7)
 
-    study.optimize(objective, n_trials=26)
+    study.optimize(objective, n_trials=20)
     assert sampler.independent == [(0, "x"), (8, "late")]
     assert all(expected(trial) == {"x", "late"} for trial in study.trials[12:])
     assert study.best_value < 0.1

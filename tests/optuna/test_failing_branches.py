@@ -4,6 +4,7 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
+from small_search import quick_sampler
 
 from heat_plugins import HeatSampler
 from heat_plugins.optuna.reservation_record import RESERVATION_KEY
@@ -34,7 +35,7 @@ class Objective:
 @SEEDS
 def test_a_branch_that_fails_at_once_is_tried_once(seed: int) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=seed))
-    study.optimize(Objective(RuntimeError, False), n_trials=50, catch=(RuntimeError,))
+    study.optimize(Objective(RuntimeError, False), n_trials=25, catch=(RuntimeError,))
     assert [t.params for t in study.trials].count({"model": "gpu"}) == 1
     assert study.best_value < 0.01
 
@@ -43,8 +44,8 @@ def test_a_branch_that_fails_at_once_is_tried_once(seed: int) -> None:
 @pytest.mark.parametrize("error", [RuntimeError, optuna.TrialPruned])
 def test_a_branch_that_always_fails_is_left(seed: int, error: type[Exception]) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=seed))
-    study.optimize(Objective(error, True), n_trials=50, catch=(RuntimeError,))
-    assert sum(t.params["model"] == "gpu" for t in study.trials) <= 12
+    study.optimize(Objective(error, True), n_trials=25, catch=(RuntimeError,))
+    assert sum(t.params["model"] == "gpu" for t in study.trials) <= 6
     assert study.best_value < 0.01
 
 
@@ -62,7 +63,7 @@ def test_failures_that_depend_on_nothing_do_not_keep_a_branch_away(seed: int) ->
         return value
 
     study = optuna.create_study(sampler=HeatSampler(seed=seed))
-    study.optimize(objective, n_trials=45, catch=(RuntimeError,))
+    study.optimize(objective, n_trials=30, catch=(RuntimeError,))
     assert study.best_params["model"] == "tree"
     assert study.best_value <= 0.6  # three away at the most, where the very best crashed
 
@@ -186,7 +187,7 @@ def test_added_trials_with_another_form_of_a_parameter_do_no_harm(
         }
         return sum(ask[name]() for name in names)
 
-    study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=3))
+    study = optuna.create_study(sampler=quick_sampler(seed=0, n_startup_trials=3))
     if comes_last:
         study.optimize(objective, n_trials=6)
     is_number = isinstance(foreign, FloatDistribution | IntDistribution)
@@ -199,8 +200,8 @@ def test_added_trials_with_another_form_of_a_parameter_do_no_harm(
         )
     )
     # Where nothing else is known Optuna itself refuses the first trial.
-    study.optimize(objective, n_trials=13, catch=(ValueError,))
-    n_refused = sum(t.state == TrialState.FAIL for t in study.trials[-13:])
+    study.optimize(objective, n_trials=9, catch=(ValueError,))
+    n_refused = sum(t.state == TrialState.FAIL for t in study.trials[-9:])
     assert n_refused <= (not comes_last)
     # The parameter is still one that the model chooses.
     assert all("x" in t.system_attrs[RESERVATION_KEY]["point"] for t in study.trials[-4:])

@@ -9,7 +9,7 @@ from workers import Job, open_storage, run_together, value_of
 
 pytest_plugins = ["servers"]
 
-N_WORKERS, N_TRIALS, N_PARAMS = 16, 8, 10
+N_WORKERS, N_TRIALS, N_PARAMS = 16, 4, 10
 
 
 @pytest.fixture(params=["journal", "sqlite", "postgresql", "redis", "grpc"])

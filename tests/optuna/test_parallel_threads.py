@@ -21,6 +21,6 @@ def test_eight_threads_never_meet(storage: BaseStorage | None, points: Points) -
         time.sleep(0.01)  # so that there are always others that run
         return value_of(params)
 
-    study.optimize(objective, n_trials=50, n_jobs=8)
+    study.optimize(objective, n_trials=30, n_jobs=8)
     assert {trial.state for trial in study.trials} == {TrialState.COMPLETE}
-    assert len(study.trials) == len(set(points(study))) == 50
+    assert len(study.trials) == len(set(points(study))) == 30

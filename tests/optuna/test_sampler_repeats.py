@@ -332,6 +332,33 @@ def test_threads_that_ask_for_one_parameter_after_the_other_get_different_points
     assert len({*found, tuple(study.trials[0].params.values())}) == 13  # of 16
 
 
+def test_a_value_that_the_model_does_not_choose_goes_with_those_that_it_does() -> None:
+    """One trial had `p` as a number, so `p` is drawn; what the model chose is asked for later."""
+    p, q = CategoricalDistribution(["a", "b"]), CategoricalDistribution(["x", "y"])
+    n_new = 0
+    for seed in range(12):
+        study = optuna.create_study(sampler=HeatSampler(seed=seed, n_startup_trials=1))
+        for pair in (("a", "x"), ("a", "y"), ("b", "x")):
+            params = dict(zip("pq", pair, strict=True))
+            study.add_trial(
+                optuna.create_trial(params=params, distributions={"p": p, "q": q}, value=1.0)
+            )
+        number = FloatDistribution(0.0, 1.0)
+        study.add_trial(
+            optuna.create_trial(
+                params={"p": 0.5}, distributions={"p": number}, state=TrialState.FAIL
+            )
+        )
+        trial = study.ask()
+        found = (
+            trial.suggest_categorical("p", p.choices),
+            trial.suggest_categorical("q", q.choices),
+        )
+        n_new += found[1] == "y"
+        assert found[1] == "x" or found == ("b", "y")
+    assert n_new > 1
+
+
 def test_four_threads_stop_a_deterministic_study(points: Points) -> None:
     study = optuna.create_study(
         sampler=HeatSampler(n_startup_trials=2, deterministic_objective=True)

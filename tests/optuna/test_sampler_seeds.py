@@ -82,17 +82,17 @@ def run_elsewhere(
 @pytest.fixture(scope="module")
 def uninterrupted() -> list[dict[str, Any]]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return run_here(seed=0, n_trials=14)
+    return run_here(seed=0, n_trials=12)
 
 
 def test_the_same_seed_gives_the_same_trials(uninterrupted: list[dict[str, Any]]) -> None:
-    assert run_here(seed=0, n_trials=14) == uninterrupted
+    assert run_here(seed=0, n_trials=12) == uninterrupted
 
 
 def test_the_same_seed_gives_the_same_trials_in_another_process(
     uninterrupted: list[dict[str, Any]],
 ) -> None:
-    assert run_elsewhere(seed=0, n_trials=14, hash_seed="1") == uninterrupted
+    assert run_elsewhere(seed=0, n_trials=12, hash_seed="1") == uninterrupted
 
 
 def test_another_seed_gives_other_trials(uninterrupted: list[dict[str, Any]]) -> None:
@@ -109,28 +109,28 @@ def test_no_seed_gives_other_trials_every_time() -> None:
     assert first() != first()
 
 
-@pytest.mark.parametrize("n_before", [1, 11])
+@pytest.mark.parametrize("n_before", [1, 9])
 def test_a_resumed_study_continues_as_if_never_interrupted(
     n_before: int, tmp_path: Path, uninterrupted: list[dict[str, Any]]
 ) -> None:
     journal = str(tmp_path / "study.log")
     run_here(0, n_before, journal)
-    assert run_here(0, 14 - n_before, journal) == uninterrupted
+    assert run_here(0, 12 - n_before, journal) == uninterrupted
 
 
 def test_a_study_is_resumed_in_another_process(
     tmp_path: Path, uninterrupted: list[dict[str, Any]]
 ) -> None:
     journal = str(tmp_path / "study.log")
-    run_elsewhere(0, 7, journal, hash_seed="2")
-    assert run_elsewhere(0, 7, journal, hash_seed="3") == uninterrupted
+    run_elsewhere(0, 6, journal, hash_seed="2")
+    assert run_elsewhere(0, 6, journal, hash_seed="3") == uninterrupted
 
 
 def test_every_storage_gives_the_same_trials_with_a_new_sampler_for_each(
     storage: BaseStorage | None, uninterrupted: list[dict[str, Any]]
 ) -> None:
     study = optuna.create_study(storage=storage)
-    for _ in range(14):
+    for _ in range(12):
         study.sampler = HeatSampler(seed=0, n_startup_trials=4)
         study.optimize(program["objective"], n_trials=1, catch=RuntimeError)
     assert [trial.params for trial in study.trials] == uninterrupted
@@ -142,7 +142,7 @@ def test_a_copied_sampler_continues_like_the_original(
 ) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=4))
     for _ in range(2):
-        study.optimize(program["objective"], n_trials=7, catch=RuntimeError)
+        study.optimize(program["objective"], n_trials=6, catch=RuntimeError)
         assert isinstance(study.sampler, HeatSampler)
         study.sampler = clone(study.sampler)
     assert [trial.params for trial in study.trials] == uninterrupted
@@ -178,7 +178,8 @@ def test_reseeding_changes_what_is_sampled(uninterrupted: list[dict[str, Any]]) 
     study.optimize(program["objective"], n_trials=5, catch=RuntimeError)
     found = [trial.params for trial in study.trials]
     assert found[:3] == uninterrupted[:3]
-    assert all(params not in uninterrupted for params in found[3:])
+    # The last trial of the start-up is drawn; what the model chooses after it may coincide.
+    assert found[3]["rate"] not in [params["rate"] for params in uninterrupted]
 
 
 def test_threads_reseed_the_sampler() -> None:

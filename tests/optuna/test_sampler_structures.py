@@ -1,6 +1,5 @@
 """Kernels and structures through the sampler: all run, symmetry saves trials, effects show."""
 
-import dataclasses
 import logging
 import math
 import pickle
@@ -14,10 +13,10 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.trial import TrialState, create_trial
+from small_search import quick_sampler
 
 from heat_plugins import HeatSampler
 from heat_plugins.history import NO_REGION
-from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (
     Additive,
@@ -73,16 +72,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 EVERY = pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS)
 
 
-# Enough to be led by the model, and no more.
-SMALL_SEARCH = SearchBudget(
-    population=16, generations=2, parents=8, ascents=1, ascent_steps=3, enumerate_up_to=50
-)
-
-
 def sampler_of(arguments: dict[str, Any], seed: int = 0, n_startup_trials: int = 5) -> HeatSampler:
-    sampler = HeatSampler(seed=seed, n_startup_trials=n_startup_trials, **arguments)
-    sampler._settings = dataclasses.replace(sampler._settings, search=SMALL_SEARCH)
-    return sampler
+    return quick_sampler(seed=seed, n_startup_trials=n_startup_trials, **arguments)
 
 
 @EVERY
@@ -126,17 +117,26 @@ def test_the_same_seed_gives_the_same_trials_and_pickling_changes_nothing(
     assert points(other) != points(whole)[:2]
 
 
-def test_a_stored_study_is_resumed(storage: Any, points: Points) -> None:
-    arguments = {"structure": [PermutationInvariant(NAMES), InteractionOrders(2)]}
-    whole = optuna.create_study(sampler=sampler_of(arguments))
-    whole.optimize(mixed_objective, n_trials=10)
-    study = optuna.create_study(storage=storage, sampler=sampler_of(arguments))
+STORED = {"structure": [PermutationInvariant(NAMES), InteractionOrders(2)]}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> optuna.Study:
+    study = optuna.create_study(sampler=sampler_of(STORED))
+    study.optimize(mixed_objective, n_trials=9)
+    return study
+
+
+def test_a_stored_study_is_resumed(
+    storage: Any, points: Points, uninterrupted: optuna.Study
+) -> None:
+    study = optuna.create_study(storage=storage, sampler=sampler_of(STORED))
     study.optimize(mixed_objective, n_trials=7)
     study = optuna.load_study(
-        study_name=study.study_name, storage=study._storage, sampler=sampler_of(arguments)
+        study_name=study.study_name, storage=study._storage, sampler=sampler_of(STORED)
     )
-    study.optimize(mixed_objective, n_trials=3)
-    assert points(study) == points(whole)
+    study.optimize(mixed_objective, n_trials=2)
+    assert points(study) == points(uninterrupted)
 
 
 # ------------------------------------------------------------------------- permutations

@@ -12,7 +12,7 @@ from heat_plugins.search.domain import Domain, Region, differing
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.space.infer_conditions import learn_conditions
 
-CHECKED = settings(deadline=None, max_examples=80)
+CHECKED = settings(deadline=None, max_examples=50)
 
 
 def discrete_space(sizes):
@@ -197,7 +197,7 @@ def test_neighbours_are_the_points_at_distance_one_inside(sizes, radius, with_re
     everything = everything[domain.contains(everything)]
     point = domain.sample(1, rng)[0]
     expected = everything[(everything != point).sum(axis=1) == 1]
-    assert rows(domain.neighbours(point)) == rows(expected)
+    assert rows(apply_changes(point, *domain.changes(point))) == rows(expected)
 
 
 @given(domains(), st.integers(0, 2**32))
@@ -206,7 +206,6 @@ def test_single_changes_of_any_kind_stay_inside(domain, seed):
     point = domain.sample(1, np.random.default_rng(seed))[0]
     columns, coordinates = domain.changes(point)
     changed = apply_changes(point, columns, coordinates)
-    np.testing.assert_array_equal(changed, domain.neighbours(point))
     assert np.all(domain.contains(changed))
     assert np.all((changed != point).sum(axis=1) == 1)
     assert set(columns) <= set(domain.free)
@@ -218,7 +217,8 @@ def test_a_grid_value_can_always_step_to_the_next():
     space = Space((Integer("i", 0, 1000),))
     centre = space.encode({"i": 500})
     for half_width in (1.0, 0.1, 0.0001):
-        changed = Domain(space, Region(centre, 0, half_width)).neighbours(centre)
+        domain = Domain(space, Region(centre, 0, half_width))
+        changed = apply_changes(centre, *domain.changes(centre))
         values = {space.decode(point)["i"] for point in changed}
         assert {499, 501} <= values
 

@@ -14,7 +14,7 @@ from heat_plugins.history import NO_REGION
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Categorical, Float, Integer, Space
 
-CHECKED = settings(deadline=None, max_examples=100)
+CHECKED = settings(deadline=None, max_examples=50)
 DISCRETE = Space(tuple(Categorical(f"c{i}", range(4)) for i in range(6)))
 NUMERIC = Space((Float("x", 0, 1), Integer("i", 0, 9)))
 MIXED = Space((*DISCRETE.parameters[:3], *NUMERIC.parameters))

@@ -180,7 +180,7 @@ def test_numbers_may_be_permuted_as_well():
 def test_a_place_is_recognised_after_its_value_was_stored(parameter):
     space = Space((parameter,))
     places = space.sample(200, np.random.default_rng(2))
-    stored = space.encode_all(space.decode(place) for place in places)
+    stored = space.stack([space.encode(space.decode(place)) for place in places])
     assert np.all(PointSet(stored, resolution=space.resolution).contains(places))
     values = [space.decode(place)["x"] for place in places]
     for i in range(0, 200, 20):  # no place of another known value is taken for a new one

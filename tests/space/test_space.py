@@ -565,7 +565,7 @@ def test_points_of_a_mixed_space_come_back(seed):
     points = MIXED.sample(20, np.random.default_rng(seed))
     assert points.shape == (20, len(MIXED)) and points.dtype == np.float64
     rows = [MIXED.decode(point) for point in points]
-    again = MIXED.encode_all(rows)
+    again = MIXED.stack([MIXED.encode(row) for row in rows])
     exact = np.isfinite(MIXED.n_levels)
     np.testing.assert_array_equal(again[:, exact], points[:, exact])
     np.testing.assert_allclose(again[:, ~exact], points[:, ~exact], rtol=0, atol=1e-12)
@@ -577,7 +577,7 @@ def test_points_of_a_mixed_space_come_back(seed):
 
 
 def test_no_rows_make_an_empty_array():
-    assert MIXED.encode_all([]).shape == (0, len(MIXED))
+    assert MIXED.stack([]).shape == (0, len(MIXED))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from heat_plugins.space.symmetry import Block, Symmetry
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant
 
-CHECKED = settings(deadline=None, max_examples=60)
+CHECKED = settings(deadline=None, max_examples=30)
 EVERY = np.array(list(itertools.permutations(range(4))))
 ROTATIONS = closure([[1, 2, 3, 0]], 100)
 DIHEDRAL = closure([[1, 2, 3, 0], [3, 2, 1, 0]], 100)

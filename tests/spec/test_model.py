@@ -23,7 +23,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-CHECKED = settings(deadline=None, max_examples=80)
+CHECKED = settings(deadline=None, max_examples=50)
 WHOLE = ("graph-matern", "inverse-polynomial", "hed", "ssk")
 PRODUCTS = ("heat", "casmopolitan", "combo", "one-hot-rbf")
 CYCLE = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
@@ -241,7 +241,7 @@ BROKEN = {
     "no JSON": ("{", "Expecting"),
     "other fields": ('{"colour": 1, "ard": true}', r"no other fields, got \['colour'\]"),
     "a kernel of several": ('{"kernel": ["heat"]}', r"kernel must be one of .*got \['heat'\]"),
-    "no structure": ('{"structure": 5}', "structure must be 'auto' or made of .*got 5"),
+    "no structure": ('{"structure": 5}', "structure must be 'auto', 'product' or made of .*got 5"),
     "an unknown structure": ('{"structure": [{"type": "os.system"}]}', "type of a structure"),
 }
 
@@ -285,12 +285,12 @@ REFUSED = {
     ),
     "structure": (
         lambda: Model(structure="additive"),
-        r"structure must be 'auto' or made of PermutationInvariant.* got 'additive'",
+        r"structure must be 'auto', 'product' or made of PermutationInvariant.* got 'additive'",
     ),
     "one of several structures": (lambda: Model(structure=[Additive(), 3]), r"got 3"),
     "two combinations": (
         lambda: Model(structure=[Additive(), InteractionOrders()]),
-        r"at most one of Additive, InteractionOrders, RandomDecomposition and 'auto', got",
+        r"at most one of Additive, InteractionOrders, RandomDecomposition, 'auto' and 'product', ",
     ),
     "a combination and auto": (lambda: Model(structure=["auto", Additive()]), r"at most one of"),
     "structure of a whole": (
@@ -316,7 +316,7 @@ REFUSED = {
     ),
     "auto twice": (
         lambda: Model(structure=["auto", "auto"]),
-        r"at most one of Additive, .* and 'auto', got \('auto', 'auto'\)",
+        r"at most one of Additive, .* 'auto' and 'product', got \('auto', 'auto'\)",
     ),
     **{
         f"graphs of {kernel}": (

@@ -20,21 +20,20 @@ product Z diag(T_1, T_2, ...) Z^T. Other components are multiplied entry by entr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback
-from heat_plugins.kernels.choice_unit import ChoiceUnit
-from heat_plugins.kernels.units import Units
+from heat_plugins.kernels.base import CrossCovariance, CrossFunction, Kernel, Prior, Pullback
+from heat_plugins.kernels.composite import product_of
+from heat_plugins.kernels.units import ChoiceUnit, Units
 from heat_plugins.space import Array
 
 __all__ = ["DecompositionKernel"]
 
-Indices = NDArray[np.int64]
 
 LARGEST_TABLE = 64  # combinations of choices up to which a table is the faster way
 
@@ -56,9 +55,8 @@ class DecompositionKernel(Kernel):
         self.components = tuple(components)
         self.bounds = self._units.bounds
         self.level = 0
-        small = [c for c in components if self._n_combinations(c) <= LARGEST_TABLE]
-        self._large = [c for c in components if c not in small]
-        self._tables = _TableComponents([[self._choice(u) for u in c] for c in small], small)
+        self._tables = _TableComponents(units, components)
+        self._large = [c for c in components if c not in self._tables.components]
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``."""
@@ -73,26 +71,6 @@ class DecompositionKernel(Kernel):
         used = {unit for component in self._large for unit in component}
         of_units = {unit: self._units.units[unit].prepare(points) for unit in used}
         return _Prepared(self._tables.indicators(points), of_units)
-
-    def _n_combinations(self, component: Sequence[int]) -> float:
-        units = [self._units.units[unit] for unit in component]
-        if not all(isinstance(unit, ChoiceUnit) for unit in units):
-            return float("inf")
-        return float(np.prod([self._choice(unit).distance.n_choices for unit in component]))
-
-    def _choice(self, unit: int) -> ChoiceUnit:
-        found = self._units.units[unit]
-        assert isinstance(found, ChoiceUnit)
-        return found
-
-    def matrix(self, theta: Array, prepared: _Prepared) -> Array:
-        """Return the kernel matrix (n, n)."""
-        parts = self._units.split(theta)
-        kernels = {
-            unit: self._units.units[unit].matrix(parts[unit], its)
-            for unit, its in prepared.of_units.items()
-        }
-        return self._mean(parts, prepared, kernels)
 
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
@@ -124,7 +102,18 @@ class DecompositionKernel(Kernel):
 
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _DecompositionCrossCovariance(self, theta, points)
+        prepared, parts = self.prepare(points), self._units.split(theta)
+        rows = self._tables.rows(parts, prepared.indicators)
+        crosses = {
+            unit: self._units.units[unit].given(parts[unit], points) for unit in prepared.of_units
+        }
+
+        def covariances(others: Array) -> Array:
+            kernels = {unit: cross(others) for unit, cross in crosses.items()}
+            total = self._tables.indicators(others) @ rows
+            return _add_products(total, kernels, self._large) / len(self.components)
+
+        return CrossFunction(covariances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,39 +123,38 @@ class _Prepared:
 
 
 class _TableComponents:
-    """Components of few choices, all of them in one matrix product."""
+    """The components of few choices, all of them in one matrix product."""
 
-    def __init__(
-        self, units: Sequence[Sequence[ChoiceUnit]], components: Sequence[Sequence[int]]
-    ) -> None:
-        self._units = units
-        self._components = components
-        sizes = [int(np.prod([u.distance.n_choices for u in members])) for members in units]
-        ends = np.cumsum(sizes).astype(np.int64)
-        self._slices = [slice(int(e) - s, int(e)) for s, e in zip(sizes, ends, strict=True)]
-        self._n_features = int(ends[-1]) if sizes else 0
+    def __init__(self, units: Sequence[Kernel], components: Sequence[tuple[int, ...]]) -> None:
+        """Keep each with its units, by their positions, and its columns of Z."""
+        self._tables: list[tuple[dict[int, ChoiceUnit], slice]] = []
+        self.components = []
+        self._n_features = 0
+        for component in components:
+            members = {i: unit for i in component if isinstance(unit := units[i], ChoiceUnit)}
+            n_combinations = math.prod(unit.distance.n_choices for unit in members.values())
+            if len(members) == len(component) and n_combinations <= LARGEST_TABLE:
+                end = self._n_features + n_combinations
+                self._tables.append((members, slice(self._n_features, end)))
+                self.components.append(component)
+                self._n_features = end
 
     def indicators(self, points: Array) -> Array:
         """Return Z (n, sum of g)."""
         indicators = np.zeros((len(points), self._n_features))
         rows = np.arange(len(points))
-        for members, mine in zip(self._units, self._slices, strict=True):
+        for members, mine in self._tables:
             combination = np.zeros(len(points), dtype=np.int64)
-            for unit in members:
-                codes = points[:, unit.column].astype(np.int64)
-                combination = combination * unit.distance.n_choices + codes
+            for unit in members.values():
+                combination = combination * unit.distance.n_choices + unit.prepare(points)
             indicators[rows, mine.start + combination] = 1.0
         return indicators
 
     def rows(self, parts: Sequence[Array], indicators: Array) -> Array:
         """Return (sum of g, n): every component's table times its columns of Z^T."""
         rows = np.empty((self._n_features, len(indicators)))
-        for members, component, mine in zip(
-            self._units, self._components, self._slices, strict=True
-        ):
-            table: Array = np.ones((1, 1))
-            for unit, index in zip(members, component, strict=True):
-                table = np.kron(table, unit.table(parts[index])[0]).astype(float)
+        for members, mine in self._tables:
+            table = _combined([unit.table(parts[i])[0] for i, unit in members.items()])
             rows[mine] = table @ indicators[:, mine].T
         return rows
 
@@ -175,39 +163,20 @@ class _TableComponents:
     ) -> None:
         """Add the derivatives in the log weights of the units."""
         product = by_kernel @ indicators  # (n, sum of g)
-        for members, component, mine in zip(
-            self._units, self._components, self._slices, strict=True
-        ):
+        for members, mine in self._tables:
             by_table = indicators[:, mine].T @ product[:, mine]  # (g, g)
-            tables = [unit.table(parts[i]) for unit, i in zip(members, component, strict=True)]
-            for place, index in enumerate(component):
-                slope: Array = np.ones((1, 1))
-                for other, (table, its_slope) in enumerate(tables):
-                    factor = its_slope if other == place else table
-                    slope = np.kron(slope, factor).astype(float)
-                gradients[index] += np.vdot(by_table, slope)
+            tables = {i: unit.table(parts[i]) for i, unit in members.items()}
+            for i in members:
+                slope = _combined([its[j == i] for j, its in tables.items()])
+                gradients[i] += np.vdot(by_table, slope)
 
 
-class _DecompositionCrossCovariance(CrossCovariance):
-    """Means of products of covariances."""
-
-    def __init__(self, kernel: DecompositionKernel, theta: Array, points: Array) -> None:
-        prepared = kernel.prepare(points)
-        parts = kernel._units.split(theta)
-        self._tables = kernel._tables
-        self._rows = kernel._tables.rows(parts, prepared.indicators)
-        self._large = kernel._large
-        self._n_components = len(kernel.components)
-        self._crosses = {
-            unit: kernel._units.units[unit].given(parts[unit], points)
-            for unit in prepared.of_units
-        }
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        kernels = {unit: cross(points) for unit, cross in self._crosses.items()}
-        total = self._tables.indicators(points) @ self._rows
-        return _add_products(total, kernels, self._large) / self._n_components
+def _combined(tables: Sequence[Array]) -> Array:
+    """Return the table of all combinations of choices from those of single parameters."""
+    combined: Array = np.ones((1, 1))
+    for table in tables:
+        combined = np.kron(combined, table).astype(float)
+    return combined
 
 
 def _add_products(
@@ -215,17 +184,8 @@ def _add_products(
 ) -> Array:
     """Add the product of the kernels of every component to the total, in its place."""
     for component in components:
-        total += _product([kernels[unit] for unit in component], total.shape)
+        total += product_of([kernels[unit] for unit in component], total.shape)
     return total
-
-
-def _product(kernels: Sequence[Array], shape: tuple[int, ...]) -> Array:
-    if not kernels:
-        return np.ones(shape)
-    product = kernels[0]
-    for kernel in kernels[1:]:
-        product = product * kernel
-    return product
 
 
 def _slope(
@@ -236,11 +196,8 @@ def _slope(
 ) -> Array:
     """Return the derivative of the sum of products in the kernel of one unit."""
     products = [
-        _product([kernels[other] for other in component if other != unit], shape)
+        product_of([kernels[other] for other in component if other != unit], shape)
         for component in components
         if unit in component
     ]
-    total = products[0].copy()
-    for product in products[1:]:
-        total += product
-    return total
+    return sum(products[1:], start=products[0])

@@ -1,6 +1,4 @@
-"""Dictionaries of anchor points for the Hamming embedding of BODi, without PyTorch.
-
-The kernel that uses them is :class:`heat_plugins.kernels.reference.HEDKernel`.
+"""Dictionaries of anchor points for the Hamming embedding of BODi, the kernel "hed".
 
 References:
     Deshwal et al., "Bayesian optimization over high-dimensional combinatorial spaces via
@@ -11,14 +9,15 @@ References:
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
+
+from heat_plugins.space import Indices
 
 __all__ = ["diverse_dictionary"]
 
 
 def diverse_dictionary(
     n_choices: Sequence[int], n_anchors: int, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
+) -> Indices:
     """Draw anchor points, each from category probabilities of its own.
 
     For each anchor, probabilities of the categories are drawn uniformly from the simplex (a flat

@@ -1,7 +1,4 @@
-"""Random decompositions of the variables into components, without PyTorch.
-
-A decomposition names the groups of variables that may interact; the kernel that uses it is
-:class:`heat_plugins.kernels.additive.DecompositionKernel`.
+"""Random decompositions of the variables into components, the groups that may interact.
 
 References:
     Ziomek and Bou-Ammar, "Are random decompositions all we need in high dimensional Bayesian

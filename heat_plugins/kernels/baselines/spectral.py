@@ -25,15 +25,20 @@ from collections.abc import Sequence
 from math import comb, log
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base import (
+    CrossCovariance,
+    CrossFunction,
+    Kernel,
+    Prior,
+    Pullback,
+    normal_prior,
+)
 from heat_plugins.kernels.features import Columns, squared_distances
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Indices, Space
 
 __all__ = ["GraphMatern", "InversePolynomials", "Phi", "SpectralKernel", "krawtchouk"]
 
-Indices = NDArray[np.int64]
 LARGEST_TABLE = 200_000
 LARGEST_LOG_SIZE = 690.0  # of a graph whose number of vertices is a floating-point number
 TRIED_TIMES = np.logspace(-3.0, 5.0, 50)
@@ -230,11 +235,6 @@ class SpectralKernel(Kernel):
         features = self.features(points)
         return self.places(features, features)
 
-    def matrix(self, theta: Array, prepared: Indices) -> Array:
-        """Return the kernel matrix (n, n)."""
-        matrix: Array = self._table(theta)[0][prepared]
-        return matrix
-
     def matrix_and_pullback(self, theta: Array, prepared: Indices) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
         table, slopes = self._table(theta)
@@ -249,18 +249,5 @@ class SpectralKernel(Kernel):
 
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
-        return _SpectralCrossCovariance(self, self._table(theta)[0], self.features(points))
-
-
-class _SpectralCrossCovariance(CrossCovariance):
-    """Look-ups in the table."""
-
-    def __init__(self, kernel: SpectralKernel, table: Array, features: list[Array]) -> None:
-        self._kernel, self._table, self._features = kernel, table, features
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        covariances: Array = self._table[
-            self._kernel.places(self._kernel.features(points), self._features)
-        ]
-        return covariances
+        table, observed = self._table(theta)[0], self.features(points)
+        return CrossFunction(lambda others: table[self.places(self.features(others), observed)])

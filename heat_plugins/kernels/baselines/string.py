@@ -31,10 +31,16 @@ prefer repeated values.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance, Kernel, Prior, Pullback
-from heat_plugins.space import Array
+from heat_plugins.kernels.base import (
+    STARTING_TOTALS,
+    CrossCovariance,
+    CrossFunction,
+    Kernel,
+    Prior,
+    Pullback,
+)
+from heat_plugins.space import Array, Indices
 
 __all__ = ["StringKernel"]
 
@@ -53,7 +59,7 @@ class StringKernel(Kernel):
         n_symbols: Size of the alphabet: codes are below it.
     """
 
-    def __init__(self, columns: NDArray[np.int64], n_symbols: int) -> None:
+    def __init__(self, columns: Indices, n_symbols: int) -> None:
         """Hold the columns; the hyperparameter is the number of a pair of decays."""
         self._columns = columns
         self._n_symbols = n_symbols
@@ -95,8 +101,21 @@ class StringKernel(Kernel):
         decays = DECAYS[round(float(theta[0]))]
         strings = self.prepare(points)
         if self._n_symbols <= LARGEST_ALPHABET:
-            return _WordCrossCovariance(self._columns, self._n_symbols, decays, strings)
-        return _PairCrossCovariance(self._columns, decays, strings)
+            words = np.ascontiguousarray(_words(strings, self._n_symbols, *decays).T)
+            return CrossFunction(
+                lambda others: _words(self.prepare(others), self._n_symbols, *decays) @ words
+            )
+        scale = np.sqrt(_similarities(strings, strings, *decays))
+
+        def covariances(others: Array) -> Array:
+            given = self.prepare(others)
+            m, n = len(given), len(strings)
+            pairs = np.repeat(given, n, axis=0), np.tile(strings, (m, 1))
+            raw = _similarities(*pairs, *decays).reshape(m, n)
+            own = np.sqrt(_similarities(given, given, *decays))
+            return raw / np.outer(own, scale)
+
+        return CrossFunction(covariances)
 
 
 def _words(strings: Array, n_symbols: int, gap: float, match: float) -> Array:
@@ -144,44 +163,3 @@ def _similarities(left: Array, right: Array, gap: float, match: float) -> Array:
             matched = agree * (earlier.T @ (matched @ earlier))
             total[some] += matched.sum(axis=(1, 2))
     return total
-
-
-class _WordCrossCovariance(CrossCovariance):
-    """Products with the words of the observed strings."""
-
-    def __init__(
-        self,
-        columns: NDArray[np.int64],
-        n_symbols: int,
-        decays: tuple[float, float],
-        strings: Array,
-    ) -> None:
-        self._columns, self._n_symbols, self._decays = columns, n_symbols, decays
-        self._words = np.ascontiguousarray(_words(strings, n_symbols, *decays).T)
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        strings = points[:, self._columns]
-        covariances: Array = _words(strings, self._n_symbols, *self._decays) @ self._words
-        return covariances
-
-
-class _PairCrossCovariance(CrossCovariance):
-    """Similarities with the observed strings."""
-
-    def __init__(
-        self, columns: NDArray[np.int64], decays: tuple[float, float], strings: Array
-    ) -> None:
-        self._columns, self._decays, self._strings = columns, decays, strings
-        self._scale = np.sqrt(_similarities(strings, strings, *decays))
-
-    def __call__(self, points: Array) -> Array:
-        """Return covariances (m, n) of points (m, d) with the observations."""
-        strings = points[:, self._columns]
-        m, n = len(strings), len(self._strings)
-        raw = _similarities(
-            np.repeat(strings, n, axis=0), np.tile(self._strings, (m, 1)), *self._decays
-        ).reshape(m, n)
-        own = np.sqrt(_similarities(strings, strings, *self._decays))
-        covariances: Array = raw / np.outer(own, self._scale)
-        return covariances

@@ -6,8 +6,7 @@ import pytest
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.build import KernelBuilder
-from heat_plugins.kernels.choice_unit import ChoiceUnit, FixedDistance
-from heat_plugins.kernels.number_unit import NumberUnit
+from heat_plugins.kernels.units import ChoiceUnit, FixedDistance, NumberUnit
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant, RandomDecomposition
@@ -135,7 +134,7 @@ def test_any_components_may_be_given(components):
         (*(Categorical(f"x{i}", range(g)) for i, g in enumerate((3, 2, 4, 30))), Float("f", 0, 1))
     )
     sizes = space.n_levels[:4].astype(int)
-    units = [ChoiceUnit(i, FixedDistance.unordered(g), f"x{i}") for i, g in enumerate(sizes)]
+    units = [ChoiceUnit(i, FixedDistance.unordered(g)) for i, g in enumerate(sizes)]
     kernel = DecompositionKernel([*units, NumberUnit(4)], components)
     assert kernel.components == tuple(components)
     rng = np.random.default_rng(3)

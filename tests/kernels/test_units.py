@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from heat_plugins.kernels.choice_unit import ChoiceUnit, FixedDistance, WithRemainder
 from heat_plugins.kernels.graph_distance import GraphDistance
-from heat_plugins.kernels.units import Units
+from heat_plugins.kernels.units import ChoiceUnit, FixedDistance, Units, WithRemainder
 from heat_plugins.space.graphs import adjacency
 
 PLACES = np.array([0.0, 0.2, 0.9, 1.0])
@@ -29,7 +28,7 @@ def test_fixed_distances_are_what_they_say():
 
 @pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES)
 def test_unit_is_the_exponential_of_its_table(distance):
-    unit, theta = ChoiceUnit(1, distance, "x"), np.array([0.4])
+    unit, theta = ChoiceUnit(1, distance), np.array([0.4])
     table = np.exp(-distance.table(np.exp(0.4))[0])
     codes = POINTS[:, 1].astype(int)
     matrix = unit.matrix(theta, unit.prepare(POINTS))
@@ -42,7 +41,7 @@ def test_unit_is_the_exponential_of_its_table(distance):
 
 @pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES)
 def test_pullback(distance):
-    unit, theta = ChoiceUnit(1, distance, "x"), np.array([-0.3])
+    unit, theta = ChoiceUnit(1, distance), np.array([-0.3])
     by_kernel = np.random.default_rng(0).standard_normal((5, 5))
     by_kernel += by_kernel.T
     prepared, step = unit.prepare(POINTS), 1e-5
@@ -62,7 +61,7 @@ def test_what_a_graph_does_not_say_keeps_all_choices_a_little_apart():
 
 
 def test_start_is_the_log_of_the_total_and_there_is_no_prior():
-    unit = ChoiceUnit(1, DISTANCES["unordered"], "x")
+    unit = ChoiceUnit(1, DISTANCES["unordered"])
     assert unit.start(3.0) == pytest.approx([np.log(3.0)])
     assert unit.level == 0
     value, gradient = unit.prior(np.array([1.7]))
@@ -70,7 +69,7 @@ def test_start_is_the_log_of_the_total_and_there_is_no_prior():
 
 
 def test_units_share_a_level():
-    units = Units([ChoiceUnit(i, DISTANCES["unordered"], f"x{i}") for i in range(3)])
+    units = Units([ChoiceUnit(i, DISTANCES["unordered"]) for i in range(3)])
     assert len(units) == 3 and units.bounds.shape == (4, 2)
     start = units.start(0.5)
     np.testing.assert_allclose(start, np.log(0.5))

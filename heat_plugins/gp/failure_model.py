@@ -1,0 +1,86 @@
+"""The Gaussian process of success and failure, for suggestions and for explanations.
+
+Notation
+    ===========  =====================================================================
+    n, q         complete and failed trials
+    label        -1 for a complete trial, 1 for a failed one
+    y            (n + q,) standardised labels: (label - centre) / spread
+    ===========  =====================================================================
+
+Labels are modelled like a noisy outcome, the least-squares form of classification (Rasmussen and
+Williams, 2006, section 6.5). Their noise is learnt: where failures do not depend on the
+parameters all of it is noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heat_plugins.gp.exact_gp import Surrogate
+from heat_plugins.gp.fit import FitCache, KernelFit, fitted
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
+from heat_plugins.history import History
+from heat_plugins.kernels.build import KernelBuilder
+from heat_plugins.space import Array
+
+__all__ = ["FailureModel", "fit_failures"]
+
+LEAST_SKILL = 0.15  # share of the variance of labels that the others must explain
+
+
+@dataclass(frozen=True, eq=False)
+class FailureModel:
+    """What is known about where trials fail.
+
+    Args:
+        surrogate: The posterior of y.
+        chosen: Its kernel.
+        points: (m, d) the trials that the posterior uses.
+        values: (m,) y of these.
+        centre: Mean of their labels.
+        spread: Deviation of their labels; 1 where all are the same.
+    """
+
+    surrogate: Surrogate
+    chosen: KernelFit
+    points: Array
+    values: Array
+    centre: float
+    spread: float
+
+    @property
+    def boundary(self) -> float:
+        """Where the label 0 lies on the scale of y: a trial is expected to fail above it."""
+        return -self.centre / self.spread
+
+    @property
+    def look_like_chance(self) -> bool:
+        """Whether a trial's label cannot be told from the labels of the others."""
+        missed = self.values - self.surrogate.left_out(self.values)
+        return bool(missed @ missed > (1.0 - LEAST_SKILL) * (self.values @ self.values))
+
+
+def fit_failures(
+    builder: KernelBuilder, history: History, budget: ModelBudget, cache: FitCache
+) -> FailureModel | None:
+    """Return the model of failures; None where no trial has failed.
+
+    Args:
+        builder: Makes the kernels.
+        history: What is known.
+        budget: How many trials the model may have.
+        cache: Where the last fit is kept.
+    """
+    if not len(history.failed):
+        return None
+    points, has_failed = history.in_order_of_ending()
+    labels = np.where(has_failed, 1.0, -1.0)
+    data = OutcomeData(points, labels, deterministic=False)
+    chosen = fitted(builder, data, budget.fit_points, cache)
+    points, labels = points[-budget.model_points :], labels[-budget.model_points :]
+    centre, spread = labels.mean(), labels.std() or 1.0
+    values = (labels - centre) / spread
+    surrogate = Surrogate(chosen.kernel, chosen.hyperparameters, points, values, history.pending)
+    return FailureModel(surrogate, chosen, points, values, centre, spread)

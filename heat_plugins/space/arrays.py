@@ -1,0 +1,10 @@
+"""The arrays that everything is made of, by the names that annotations give them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "Bools", "Indices"]
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Indices = NDArray[np.int64]
