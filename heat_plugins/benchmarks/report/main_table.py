@@ -27,6 +27,7 @@ class MainTable(NamedTuple):
     lost: list[str]  # a line each
     few: list[str]  # problems with too few seeds of ours for a test
     few_of: list[str]  # peers with too few seeds on some problem
+    n_problems: int
 
     @property
     def caution(self) -> str:
@@ -97,7 +98,7 @@ def main_table(results: Results, evaluations: Mapping[str, int]) -> MainTable | 
         for method in methods[1:]
         if any(method in row and row[method].n < MIN_SEEDS for row in losses.values())
     ]
-    return MainTable(table(header, rows), lost, few, few_of)
+    return MainTable(table(header, rows), lost, few, few_of, len(losses))
 
 
 def _loss_line(results: Results, problem: str, best: str, n: int) -> str:

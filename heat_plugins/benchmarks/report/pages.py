@@ -16,6 +16,7 @@ from heat_plugins.benchmarks.report.duels import Duel, duel_summary, duel_table,
 from heat_plugins.benchmarks.report.main_table import MainTable, main_table
 from heat_plugins.benchmarks.report.pictures import draw_all, pictures
 from heat_plugins.benchmarks.report.problem_table import problem_table
+from heat_plugins.benchmarks.report.small_tables import SMALL_LENGTHS, failures_table, lengths_at
 from heat_plugins.benchmarks.report.time_tables import (
     OBJECTIVE_SECONDS,
     equal_time_table,
@@ -30,6 +31,7 @@ from heat_plugins.benchmarks.results.evidence import (
     main_problems,
     peers_of,
     read_speed,
+    small_problems,
     write_facts,
 )
 from heat_plugins.benchmarks.results.markdown import number, write_page
@@ -45,7 +47,9 @@ def write(
     html: bool = False,
     readme: Path | None = None,
 ) -> None:
-    """Write the pages of a report, README.md, problems.md, claims.md and time.md, and facts.json.
+    """Write the pages of a report and facts.json.
+
+    README.md, problems.md, claims.md, time.md, and small.md if there are such problems.
 
     Args:
         paths: Files of raw results; ``speed.jsonl`` and ``facts.json`` beside them are read too.
@@ -65,6 +69,8 @@ def write(
     write_page(folder / "problems.md", _problems_page(results, all_duels))
     write_page(folder / "claims.md", claims_page(claims))
     write_page(folder / "time.md", _time_page(results, folder))
+    if small_problems(results):
+        write_page(folder / "small.md", _small_page(results))
     if readme is not None:
         _show_in(readme, results, folder)
 
@@ -127,6 +133,7 @@ def _main_page(
     if _some_are_short(results, evaluations):
         parts += ["### After 100 evaluations", "With those whose studies are not longer."]
         parts += _main_table_parts(main_table(results, shorter))
+    parts += _small_summary(results)
     parts += ["## Seed by seed", _DUELS, duel_summary(all_duels)]
     parts += ["## Time", *_time_summary(results, evaluations, folder)]
     parts += [
@@ -198,6 +205,41 @@ def _main_table_parts(main: MainTable | None) -> list[str]:
         parts.append("\n".join([f"Where `{OURS}` is behind the best:\n", *main.lost]))
     else:
         parts.append(f"`{OURS}` is the best or as good as the best on all of these.")
+    return parts
+
+
+def _small_summary(results: Results) -> list[str]:
+    """Return on how many small problems we are the best or as good, by number of evaluations."""
+    if not small_problems(results):
+        return []
+    parts = [
+        "## The first evaluations",
+        "On small problems, where each method begins by itself ([tables](small.md)):",
+    ]
+    tables = {n: main_table(results, lengths_at(results, n)) for n in SMALL_LENGTHS}
+    parts += [
+        f"- after {n}: the best or as good on {found.n_problems - len(found.lost)} of "
+        f"{found.n_problems}"
+        for n, found in tables.items()
+        if found is not None
+    ]
+    return [*parts[:2], "\n".join(parts[2:])]
+
+
+def _small_page(results: Results) -> list[str]:
+    parts = [
+        "# The first evaluations",
+        "Tables of real measurements, functions of numbers and sequences. Each method begins by "
+        "itself, and a trial that does not run is told as failed to methods that know such a "
+        f"thing. {_LEGEND} {_RANKS}",
+    ]
+    for n in SMALL_LENGTHS:
+        found = main_table(results, lengths_at(results, n))
+        if found is not None:
+            parts += [f"## After {n} evaluations", *_main_table_parts(found)]
+    failures = failures_table(results)
+    if failures is not None:
+        parts += ["## Trials that fail", "Mean number in a study.", failures]
     return parts
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-from heat_plugins.benchmarks.results.evidence import FULL
+from heat_plugins.benchmarks.results.evidence import FULL, OURS
 from heat_plugins.benchmarks.results.markdown import loss_text, marked, number, seconds_text, table
 from heat_plugins.benchmarks.results.statistics import Results, evaluations_to, median_evaluations
 
 __all__ = ["problem_table"]
-
-CHECKPOINTS = (50, 100, 200)
 
 
 def problem_table(results: Results, problem: str) -> str:
@@ -20,15 +18,17 @@ def problem_table(results: Results, problem: str) -> str:
         results.sign(problem),
         results.methods_of(problem),
     )
+    length = results.length(problem, OURS) or FULL
+    checkpoints = (length // 4, length // 2, length)
     columns = []
-    for n in CHECKPOINTS:
+    for n in checkpoints:
         losses = {m: loss for m in methods if (loss := results.loss(problem, m, n)) is not None}
         texts = {
             m: loss_text(loss, sign, len(results.studies(problem, m)))
             for m, loss in losses.items()
         }
         columns.append(marked(losses, texts))
-    header = ["method", "seeds", "evaluations", *(f"after {n}" for n in CHECKPOINTS)]
+    header = ["method", "seeds", "evaluations", *(f"after {n}" for n in checkpoints)]
     if facts.target is not None:
         header.append(f"evaluations to {number(facts.target)}")
     header += ["CPU s a suggestion", "repeats"]

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
+from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.functions import SFU
+from heat_plugins.benchmarks.problems.numbers import NUMBERS
+from heat_plugins.benchmarks.problems.tables import TABLES
 from heat_plugins.benchmarks.results import raw_lines
 from heat_plugins.benchmarks.results.statistics import Facts, Results
 from heat_plugins.spec.registry import built_in_kernels
@@ -28,6 +31,7 @@ __all__ = [
     "main_problems",
     "peers_of",
     "read_speed",
+    "small_problems",
     "write_facts",
 ]
 
@@ -119,11 +123,20 @@ def main_problems(results: Results) -> list[str]:
     """Return the problems of the main tables: the relocated and those without such a twin."""
     tasks, _ = _catalogue()
     known = {*tasks, *results.problems}
+    small = {*small_problems(results)}
     return [
         problem
         for problem in results.problems
-        if f"{problem}-relocated" not in known and not problem.endswith("-relabelled")
+        if f"{problem}-relocated" not in known
+        and not problem.endswith("-relabelled")
+        and problem not in small
     ]
+
+
+def small_problems(results: Results) -> list[str]:
+    """Return the problems whose first evaluations matter: tables, numbers and sequences."""
+    small = {*TABLES, *NUMBERS, *EHRLICH}
+    return [problem for problem in results.problems if problem in small]
 
 
 def full_lengths(results: Results, problems: Sequence[str]) -> dict[str, int]:

@@ -46,7 +46,11 @@ def mean_text(mean: float, error: float | None) -> str:
     rounded = float(f"{error:.1e}")
     decimals = 1 - math.floor(math.log10(rounded))
     if decimals > 6:
-        return f"{mean + 0.0:.6g} ± {rounded:.1e}"
+        shown = round(mean, decimals) + 0.0
+        if not 0.0 < abs(shown) < 1e-4:
+            return f"{shown:.6g} ± {rounded:.1e}"
+        digits = decimals + math.floor(math.log10(abs(shown)))
+        return f"{shown:.{max(digits, 0)}e} ± {rounded:.1e}"
     places = max(decimals, 0)
     shown = round(mean, decimals) + 0.0  # no minus before a zero
     return f"{shown:.{places}f} ± {rounded:.{places}f}"

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -102,6 +102,38 @@ def test_short_studies_go_into_the_second_table(tmp_path):
     header = next(line for line in second.splitlines() if line.startswith("| problem"))
     assert "| Slow |" in header
     assert "(2)" in second
+
+
+def test_small_problems_have_a_page_of_their_own(tmp_path):
+    lines = [
+        *studies("branin", {"HeatSampler": 1.0, "TPE": 3.0}, n=100),
+        *studies("levy10", {"HeatSampler": 3.0, "TPE": 1.0}, n=100),
+        *studies("gpu-gemm", {"HeatSampler": 1.0, "TPE": 3.0}, n=100),
+        *studies("ehrlich-5", {"HeatSampler": 1.0, "TPE": 3.0}, n=300),
+        *studies("p-relocated", {"HeatSampler": 1.0, "TPE": 3.0}, n=200),
+    ]
+    lines = [
+        replace(line, n_failed=10 + line.seed) if line.problem == "gpu-gemm" else line
+        for line in lines
+    ]
+    report.write([written(lines, tmp_path / "r.jsonl")], tmp_path, figures=False)
+    main, small = (tmp_path / "README.md").read_text(), (tmp_path / "small.md").read_text()
+    table_of_main = main.split("## The first evaluations")[0]
+    assert "[p-relocated]" in table_of_main and "[branin]" not in table_of_main
+    for n in (25, 50, 100):
+        assert f"- after {n}: the best or as good on 2 of 3" in main
+        section = small.split(f"## After {n} evaluations")[1].split("\n## ")[0]
+        assert "behind TPE" in section and "ehrlich-5" not in section
+    assert "- after 300: the best or as good on 1 of 1" in main
+    assert "[ehrlich-5]" in small.split("## After 300 evaluations")[1]
+    failures = rows_of(small.split("## Trials that fail")[1])
+    assert failures["[gpu-gemm](problems.md#gpu-gemm)"] == [
+        "[gpu-gemm](problems.md#gpu-gemm)",
+        "100",
+        "14.5",
+        "14.5",
+    ]
+    assert len([name for name in failures if name.startswith("[")]) == 1
 
 
 def test_duels_correct_for_the_number_of_problems():
