@@ -24,10 +24,12 @@ __all__ = [
     "choice_key",
     "encode_params",
     "fixed_params",
+    "has_same_choices",
     "is_modelled",
     "is_same_kind",
     "is_same_when_stored",
     "params_of",
+    "positions_by_choice",
     "random_line",
     "space_of",
 ]
@@ -110,6 +112,8 @@ def is_modelled(distribution: BaseDistribution) -> bool:
     Not those of whole numbers beyond all floats, nor steps in a range of infinite length, with
     which Optuna's own check of a proposal overflows.
     """
+    if type(distribution) is CategoricalDistribution:
+        return True
     if isinstance(distribution, IntDistribution):
         low, high = distribution.low, distribution.high
         return max(-low, high, high - low) < sys.float_info.max
@@ -150,8 +154,12 @@ def fixed_params(trial: FrozenTrial) -> dict[str, Any]:
     return dict(fixed) if isinstance(fixed, Mapping) else {}
 
 
-def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) -> dict[str, Any]:
-    """Return the values of a trial, its choices as the search space lists them.
+def params_of(
+    search_space: Mapping[str, BaseDistribution],
+    trial: FrozenTrial,
+    stored: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the values of a trial, or ``stored`` ones, its choices as the search space lists them.
 
     The values of the trial itself will not do. A storage may give tuples back as lists, so
     choices are found by their position; and it writes down the first choice that is equal,
@@ -159,7 +167,8 @@ def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) 
     other choices (they were changed since, or it was added by hand) positions mean nothing,
     and its value is taken as it is.
     """
-    stored = dict(trial.params)  # a copy: the thread that runs the trial may add to it
+    # A copy: the thread that runs the trial may add to it.
+    stored = dict(trial.params if stored is None else stored)
     params = dict(stored)
     fixed = fixed_params(trial)
     for name, value in stored.items():
@@ -175,6 +184,21 @@ def params_of(search_space: Mapping[str, BaseDistribution], trial: FrozenTrial) 
                 position = noted
             params[name] = distribution.choices[position]
     return params
+
+
+def positions_by_choice(distribution: BaseDistribution) -> dict[Any, int] | None:
+    """Return the position of each choice; None where looking one up could find another.
+
+    That is where choices are equal (1, 1.0 and True), not equal to themselves (NaN), or of a
+    type that a storage may give back as another one.
+    """
+    if not isinstance(distribution, CategoricalDistribution):
+        return None
+    choices = distribution.choices
+    if any(type(choice) not in _PLAIN or choice != choice for choice in choices):
+        return None
+    positions = {choice: position for position, choice in enumerate(choices)}
+    return positions if len(positions) == len(choices) else None
 
 
 def ambiguous_choices(
@@ -205,7 +229,7 @@ def choice_key(name: str) -> str:
 
 def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool:
     """Whether two distributions are equal, or become so when stored as JSON."""
-    if _has_same_choices(left, right) or left == right:
+    if has_same_choices(left, right) or left == right:
         return True
     try:
         return distribution_to_json(left) == distribution_to_json(right)
@@ -213,16 +237,17 @@ def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool
         return False
 
 
-def _has_same_choices(left: BaseDistribution, right: BaseDistribution) -> bool:
+def has_same_choices(left: BaseDistribution, right: BaseDistribution) -> bool:
     """Whether the choices of two distributions are equal as tuples, which is quickly told.
 
     Optuna compares them one by one: milliseconds for each trial where choices are thousands.
     """
     if left is right:
         return True
-    if not isinstance(left, CategoricalDistribution):
+    # Every parameter of every trial comes by, and isinstance is slow for abstract classes.
+    if type(left) is not CategoricalDistribution or type(right) is not CategoricalDistribution:
         return False
-    return isinstance(right, CategoricalDistribution) and left.choices == right.choices
+    return bool(left.choices == right.choices)
 
 
 def is_same_kind(left: BaseDistribution, right: BaseDistribution) -> bool:
@@ -230,6 +255,8 @@ def is_same_kind(left: BaseDistribution, right: BaseDistribution) -> bool:
 
     Ranges may change; choices and whether a scale is logarithmic may not.
     """
+    if has_same_choices(left, right):
+        return True
     if type(left) is not type(right):
         return False
     if isinstance(left, (FloatDistribution, IntDistribution)):

@@ -21,8 +21,10 @@ from heat_plugins.history import History
 from heat_plugins.optuna.constraints import constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
+    has_same_choices,
     is_same_when_stored,
     params_of,
+    positions_by_choice,
     space_of,
 )
 from heat_plugins.optuna.reservation_record import reserved_params, reserved_region
@@ -96,6 +98,11 @@ class StudyReader:
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
         )
+        self._positions = {
+            name: positions
+            for name, distribution in search_space.items()
+            if (positions := positions_by_choice(distribution)) is not None
+        }
         self._allowed: Callable[[Array], Bools] | None = None
         self._log = TrialLog()
         self._points: dict[int, Array | None] = {}  # of finished trials, by id
@@ -215,11 +222,22 @@ class StudyReader:
             given |= dict(asked.get(trial._trial_id, {}))
             return self._encode(given | params_of(self.search_space, trial))
         if trial._trial_id not in self._points:
-            self._points[trial._trial_id] = self._encode(params_of(self.search_space, trial))
+            self._points[trial._trial_id] = self._finished_point(trial)
         return self._points[trial._trial_id]
 
-    def _encode(self, params: Mapping[str, Any]) -> Array | None:
+    def _finished_point(self, trial: FrozenTrial) -> Array | None:
+        """Return where a finished trial lies; most choices are looked up without more ado."""
         point = np.full(len(self.space), np.nan)
+        rest = dict(trial.params)
+        positions = {} if fixed_params(trial) else self._positions
+        for name in positions.keys() & rest.keys():
+            if has_same_choices(self.search_space[name], trial.distributions[name]):
+                point[self.space.column[name]] = positions[name][rest.pop(name)]
+        return self._encode(params_of(self.search_space, trial, rest), point)
+
+    def _encode(self, params: Mapping[str, Any], point: Array | None = None) -> Array | None:
+        """Return the point of parameter values, with the coordinates (d,) known already."""
+        point = np.full(len(self.space), np.nan) if point is None else point
         for column, parameter in enumerate(self.space.parameters):
             if parameter.name not in params:
                 continue
