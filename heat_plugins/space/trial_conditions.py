@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_plugins.space import Allowed, Array, Bools, Space
+from heat_plugins.space import Allowed, Array, Bools, Indices, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.infer_conditions import learn_conditions
 
@@ -12,6 +12,7 @@ __all__ = ["begin_otherwise", "conditions_from", "points_up_to"]
 
 
 MOST_COMPARED = 100  # failed trials that are compared with complete ones
+ENOUGH_TRIES = 3  # that failed in the same way and none that did not: no accident
 
 
 def conditions_from(space: Space, points: Array, failed: Array) -> Conditions | None:
@@ -30,8 +31,8 @@ def conditions_from(space: Space, points: Array, failed: Array) -> Conditions | 
     Returns:
         The conditions; None where no parameter is ever absent.
     """
-    failed = failed[np.isnan(failed).any(axis=1)]
-    if len(failed) and not _some_failed_by_accident(space, points, failed):
+    lacks_something = np.isnan(failed).any(axis=1)
+    if len(failed) and not _some_failed_by_accident(space, points, failed[lacks_something]):
         points = np.concatenate([failed[_is_new_branch(space, points, failed)], points])
     return learn_conditions(space, points)
 
@@ -41,15 +42,16 @@ def _some_failed_by_accident(space: Space, points: Array, failed: Array) -> bool
 
     Continuous numbers are never the same, and seldom decide what exists.
     """
+    return any(_was_completed(space, points, row) for row in failed[-MOST_COMPARED:])
+
+
+def _was_completed(space: Space, points: Array, row: Array) -> bool:
+    """Whether a complete trial began like one that failed (d,), and had more."""
     columns = np.isfinite(space.n_levels)
-    is_there = ~np.isnan(points)
-    for row in failed[-MOST_COMPARED:]:
-        asked = ~np.isnan(row)
-        same = (points == row) | ~asked | ~columns
-        has_more = is_there[:, asked].all(axis=1) & is_there[:, ~asked].any(axis=1)
-        if np.any(same.all(axis=1) & has_more):
-            return True
-    return False
+    is_there, asked = ~np.isnan(points), ~np.isnan(row)
+    same = (points == row) | ~asked | ~columns
+    has_more = is_there[:, asked].all(axis=1) & is_there[:, ~asked].any(axis=1)
+    return bool(np.any(same.all(axis=1) & has_more))
 
 
 def _is_new_branch(space: Space, points: Array, failed: Array) -> Bools:
@@ -71,8 +73,8 @@ def begin_otherwise(
     """Return a rule against points that would fail as trials did which failed half way.
 
     All that an objective knew when it failed is what it had asked for: a point that agrees with
-    that is the same to it. Not where trials fail by accident, unless there are numbers in it that
-    will not come again: a choice must not be lost for ever.
+    that is the same to it. Where trials fail by accident a choice must not be lost for ever: then
+    the rule is only against numbers, which will not come again, and what always failed.
 
     Args:
         space: The parameters.
@@ -90,9 +92,12 @@ def begin_otherwise(
     active = True if conditions is None else conditions.active(failed)
     failed = failed[(is_absent & active).any(axis=1)]
     if len(failed) and _some_failed_by_accident(space, points, failed):
-        is_continuous = np.isinf(space.n_levels)
-        failed = failed[~np.isnan(failed[:, is_continuous]).all(axis=1)]
-    failed = np.unique(failed[-MOST_COMPARED:], axis=0)
+        failed, tries = _different(failed[-MOST_COMPARED:])
+        is_final = ~np.isnan(failed[:, np.isinf(space.n_levels)]).all(axis=1)
+        for i in np.flatnonzero(~is_final & (tries >= ENOUGH_TRIES)):
+            is_final[i] = not _was_completed(space, points, failed[i])
+        failed = failed[is_final]
+    failed, _ = _different(failed[-MOST_COMPARED:])
     if not len(failed):
         return None
 
@@ -105,6 +110,14 @@ def begin_otherwise(
         return ~begins_so
 
     return rule
+
+
+def _different(points: Array) -> tuple[Array, Indices]:
+    """Return points (k, d) that differ, and (k,) how often each was there; NaN is equal to NaN."""
+    rows, counts = np.unique(
+        np.where(np.isnan(points), np.inf, points), axis=0, return_counts=True
+    )
+    return np.where(np.isinf(rows), np.nan, rows), counts
 
 
 def points_up_to(space: Space, conditions: Conditions, limit: int) -> Array | None:

@@ -7,8 +7,10 @@ from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState
 from optuna_case import OptunaCase, foreign_trial
 from optuna_run import Event, Run, run
-from optuna_space import is_value_of, position_of
+from optuna_space import Parameter, is_value_of, position_of
 from watch import MOST_SECONDS, same_number
+
+from heat_plugins.optuna.distributions import is_same_kind
 
 __all__ = ["check"]
 
@@ -41,8 +43,14 @@ def _can_be_resumed(case: OptunaCase) -> bool:
         and case.pruner != "hyperband"  # which forms its brackets anew
         and not _has_containers(case)
         and not _are_contradicted(case)
-        and not any(len({type(d) for _, d in p.stages}) > 1 for p in case.space.parameters)
+        and not any(_changes_kind(parameter) for parameter in case.space.parameters)
     )
+
+
+def _changes_kind(parameter: Parameter) -> bool:
+    """Whether the objective asks for a parameter in a form that Optuna takes for another one."""
+    first, *later = (distribution for _, distribution in parameter.stages)
+    return not all(is_same_kind(first, distribution) for distribution in later)
 
 
 def _has_containers(case: OptunaCase) -> bool:
@@ -193,9 +201,10 @@ def _promises_distinct(case: OptunaCase, result: Run) -> bool:
     names = {parameter.name for parameter in case.space.parameters if not parameter.parent}
     have_all = all(trial.params.keys() >= names for trial in _foreign_trials(case))
     is_known = not case.space.is_conditional or "COMPLETE" in result.states
-    # Where a trial from elsewhere is complete, those that fail there seem to do so by accident.
+    # Where a trial from elsewhere is complete, those that end there without a value seem to do so
+    # by accident.
     foreign = [trial.state.name for trial in _foreign_trials(case)]
-    is_known &= not ("COMPLETE" in foreign and "FAIL" in result.states)
+    is_known &= not ("COMPLETE" in foreign and result.states.keys() & {"FAIL", "PRUNED"})
     return case.pruner != "hyperband" and have_all and is_known and not result.is_blocked
 
 

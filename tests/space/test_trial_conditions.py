@@ -32,6 +32,14 @@ def test_a_branch_that_failed_after_asking_is_known_too():
     assert found == [[True, False], [False, True], [True, False]]
 
 
+def test_a_branch_that_failed_after_asking_for_everything_is_known_too():
+    space = Space((Categorical("model", "abc"), Categorical("kernel", "pqr")))
+    complete, failed = np.array([[1.0, NAN]] * 2), np.array([[0.0, 2.0], [2.0, NAN]])
+    conditions = conditions_from(space, complete, failed)
+    candidates = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    assert conditions.active(candidates)[:, 1].tolist() == [True, False, False]
+
+
 @pytest.mark.parametrize("n", [1, 5, 50])
 def test_what_was_completed_is_not_taught_by_trials_that_failed_half_way(n):
     found = active([[0, NAN, NAN]] * n)
@@ -110,3 +118,13 @@ def test_a_choice_is_not_lost_where_trials_fail_by_accident():
     candidates = np.array([[1.0, 0.3, 0.0]])
     assert not begin_otherwise(PLAIN, complete, np.array([first]), None)(candidates)[0]
     assert begin_otherwise(PLAIN, complete, np.array([first, accident]), None) is None
+
+
+def test_what_failed_three_times_and_never_ended_well_is_no_accident():
+    complete = np.array([[0.0, 0.5, 0.0]])
+    always, accident = [1.0, NAN, NAN], [0.0, NAN, NAN]
+    candidates = np.array([[1.0, 0.3, 0.0], [0.0, 0.3, 0.0], [2.0, 0.3, 0.0]])
+    twice = np.array([always, accident] * 2)
+    assert begin_otherwise(PLAIN, complete, twice, None) is None
+    rule = begin_otherwise(PLAIN, complete, np.array([always, accident] * 3), None)
+    assert rule(candidates).tolist() == [False, True, True]
