@@ -159,7 +159,7 @@ def params_of(
     trial: FrozenTrial,
     stored: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the values of a trial, or ``stored`` ones, its choices as the search space lists them.
+    """Return the values of a trial, or those ``stored``, choices as the search space lists them.
 
     The values of the trial itself will not do. A storage may give tuples back as lists, so
     choices are found by their position; and it writes down the first choice that is equal,
