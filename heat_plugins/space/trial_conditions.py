@@ -93,7 +93,7 @@ def begin_otherwise(
     failed = failed[(is_absent & active).any(axis=1)]
     if len(failed) and _some_failed_by_accident(space, points, failed):
         failed, tries = _different(failed[-MOST_COMPARED:])
-        is_final: Bools = ~np.isnan(failed[:, np.isinf(space.n_levels)]).all(axis=1)
+        is_final: Bools = np.any(~np.isnan(failed[:, np.isinf(space.n_levels)]), axis=1)
         for i in np.flatnonzero(~is_final & (tries >= ENOUGH_TRIES)):
             is_final[i] = not _was_completed(space, points, failed[i])
         failed = failed[is_final]
