@@ -401,7 +401,7 @@ class HeatSampler(BaseSampler):
         Unless it is a repetition anyway. Where others are always faster, a random point will
         do: in a space of any size nobody else has it.
         """
-        at_random = replace(self._settings, n_startup_trials=sys.maxsize)
+        at_random = replace(self._settings, n_startup_trials=sys.maxsize, spreads_start=False)
         is_shared = not isinstance(study._storage, InMemoryStorage)
 
         def others() -> list[tuple[FrozenTrial, Array]]:
@@ -596,6 +596,7 @@ class HeatSampler(BaseSampler):
         sampler = RandomSampler(seed=int(rng.integers(2**32)))
         draw, line = usual_errors(sampler.sample_independent), random_line(name, distribution)
         trials = study.get_trials(deepcopy=False)
+        fallback = None  # a repetition is better than what the user forbids
         for _ in range(_RANDOM_DRAWS):
             if line is None:
                 value = _native(draw(study, trial, name, distribution))
@@ -609,8 +610,9 @@ class HeatSampler(BaseSampler):
             if not any(
                 is_repeat(trials, trial, known, self._asked) for known in (params, expected)
             ):
-                break
-        return value
+                return value
+            fallback = (value,)
+        return value if fallback is None else fallback[0]
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Let the independent sampler prepare itself."""

@@ -245,6 +245,21 @@ def test_parameters_of_other_branches_are_not_among_those_asked_about() -> None:
     assert asked and all(params.keys() == known[params["branch"]] for params in asked)
 
 
+def test_a_value_that_is_drawn_is_feasible_even_where_all_that_is_has_been_tried() -> None:
+    choices = CategoricalDistribution(tuple("abcdef"))
+    for seed in range(10):
+        sampler = HeatSampler(seed=seed, is_feasible=lambda params: params["p"] in "ac")
+        study = optuna.create_study(sampler=sampler)
+        for value in "ac":
+            study.add_trial(
+                optuna.trial.create_trial(
+                    params={"p": value}, distributions={"p": choices}, value=0.0
+                )
+            )
+        trial = study._storage.get_trial(study.ask()._trial_id)
+        assert sampler.sample_independent(study, trial, "p", choices) in "ac"
+
+
 # --------------------------------------------------------------------------- given trials
 def test_enqueued_trials_are_run_and_their_rest_is_feasible() -> None:
     """What is given is the user's own decision; what is not given is held to the rule."""
