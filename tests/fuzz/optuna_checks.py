@@ -1,6 +1,7 @@
 """What must be true of every study, whatever happens in it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from optuna.distributions import CategoricalDistribution
@@ -20,8 +21,9 @@ MOST_POINTS = 400  # of a space that is listed, to tell whether there are others
 def check(case: OptunaCase) -> list[str]:
     """Run the study of a case; return what is wrong with it."""
     first = run(case)
-    wrong = [*_troubles(first), *_wrong_values(case, first), *_repeats(case, first)]
-    wrong += _refused_values(case, first)
+    done = replace(case, steps=tuple(step for step in case.steps if step not in first.left_out))
+    wrong = [*_troubles(first), *_wrong_values(done, first), *_repeats(done, first)]
+    wrong += _refused_values(done, first)
     if not first.error and _can_be_repeated(case):
         second = run(case, resume_always=_can_be_resumed(case))
         wrong += _troubles(second) or _differences(first, second)

@@ -67,6 +67,7 @@ class Run:
     is_over: bool = False  # stopped by the sampler
     is_blocked: bool = False  # Optuna itself did not take some value
     n_refused: int = 0  # trials in which the sampler took a parameter for another one
+    left_out: list[Step] = field(default_factory=list)  # what the storage did not take
     states: dict[str, int] = field(default_factory=dict)
 
 
@@ -202,7 +203,9 @@ class _Player:
         except ValueError:
             if self.case.storage != "sqlite":
                 raise
-            return  # databases themselves refuse other kinds and choices of a parameter
+            # Databases themselves refuse other kinds and choices of a parameter.
+            self.result.left_out.append(step)
+            return
         # Of choices that are equal in Python Optuna keeps the first.
         kept = {
             name: distribution.to_external_repr(distribution.to_internal_repr(trial.params[name]))
