@@ -97,8 +97,7 @@ class HeatSampler(BaseSampler):
         deterministic_objective: Whether the objective returns the same value for the same
             parameters every time. The model then fits the values closely.
         independent_sampler: Sampler for the start-up trials and for parameters outside the
-            common search space. By default values that were seldom tried at start-up, random ones
-            outside the search space.
+            common search space. By default random values, different points at start-up.
         warn_independent_sampling: Whether to warn, once for each parameter, that a value came
             from the independent sampler although the model was ready.
         constraints_func: Function of a finished trial that returns its constraints; a trial is
