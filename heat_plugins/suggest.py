@@ -32,7 +32,6 @@ from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.genetic import SearchBudget, maximise, unseen_point
 from heat_plugins.search.linear_constraints import LinearLimits
-from heat_plugins.search.spread_start import spread_points
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules, replay
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
@@ -54,7 +53,6 @@ __all__ = [
 
 
 FEWEST_STARTUP, MOST_STARTUP = 5, 10  # random points at first
-N_SPREAD = 20  # points for the start, of which one must be new and keep the limits
 N_DENIED = 200  # points with parameters that later trials lack, of which one may be new
 FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
 
@@ -77,7 +75,6 @@ class Settings:
         max_fit_points: Observations that its hyperparameters are fitted to at the most.
         model: The kernel and the structure of the surrogate.
         models_failures: Whether failed trials say where trials fail.
-        spreads_start: Whether the random points at first take values that were seldom tried.
     """
 
     n_startup_trials: int | None = None
@@ -88,7 +85,6 @@ class Settings:
     max_fit_points: int = 300
     model: Model = field(default_factory=Model)
     models_failures: bool = True
-    spreads_start: bool = True
 
     def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
         """Whether the next point is random: as long as too little, or no value, is known."""
@@ -187,7 +183,7 @@ def suggest(
         raise NothingAllowed("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     if settings.is_starting_up(len(problem.space), n_complete, n_failed):
-        return task.first_point(rng) if settings.spreads_start else task.any_point(rng)
+        return task.any_point(rng)
     goal = Goal(task.history, problem.reference)
     region = TrustRegion()
     if settings.trust_region is not None:
@@ -306,17 +302,6 @@ class _Task:
         others = self.whole.hold(np.where(is_denied[rows], others, points[rows]))
         fresh = others[~self.avoid.contains(others)]
         return fresh[0] if len(fresh) else None
-
-    def first_point(self, rng: np.random.Generator) -> Suggestion:
-        """Return a new point far from the others, or any point."""
-        known = np.concatenate([self.history.points, self.history.without_value])
-        points = spread_points(self.whole, known, N_SPREAD, rng)
-        points = points[~self.avoid.contains(points)]
-        if not len(points):
-            return self.any_point(rng)
-        return Suggestion(
-            points[0], NO_REGION, True, alternatives=points[1:], optional=self.optional
-        )
 
     def any_point(self, rng: np.random.Generator) -> Suggestion:
         """Return a random new point, or a random old one."""

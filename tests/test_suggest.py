@@ -175,10 +175,11 @@ def test_start_up_is_random_and_belongs_to_no_region():
     options = dataclasses.replace(QUICK, n_startup_trials=5)
     points = []
     for n in range(5):
-        for seed in range(20):
-            history = some_history(MIXED, n, n_pending=2, seed=seed)
-            rng = np.random.default_rng([n, seed])
-            points.append(suggest(Problem(MIXED), history, options, rng))
+        history = some_history(MIXED, n, n_pending=2)
+        points += [
+            suggest(Problem(MIXED), history, options, np.random.default_rng([n, seed]))
+            for seed in range(20)
+        ]
     assert {suggestion.asked_from for suggestion in points} == {NO_REGION}
     codes = np.array([suggestion.point for suggestion in points])
     assert all(is_valid(MIXED, point) for point in codes)
