@@ -401,7 +401,7 @@ class HeatSampler(BaseSampler):
         Unless it is a repetition anyway. Where others are always faster, a random point will
         do: in a space of any size nobody else has it.
         """
-        at_random = replace(self._settings, n_startup_trials=sys.maxsize, spreads_start=False)
+        at_random = replace(self._settings, n_startup_trials=sys.maxsize)
         is_shared = not isinstance(study._storage, InMemoryStorage)
 
         def others() -> list[tuple[FrozenTrial, Array]]:
