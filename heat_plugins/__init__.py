@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from heat_plugins.botorch import HeatGP
     from heat_plugins.optuna import HeatSampler
     from heat_plugins.optuna.importance import HeatImportanceEvaluator
+    from heat_plugins.search.nested_bins import NestedEmbedding
     from heat_plugins.spec.model import register_kernel
+    from heat_plugins.spec.pipelines import pipeline
     from heat_plugins.spec.structures import (
         Additive,
         Anchors,
         InteractionOrders,
+        LabelledGraph,
         PermutationInvariant,
         RandomDecomposition,
     )
@@ -43,10 +46,13 @@ __all__ = [
     "HeatImportanceEvaluator",
     "HeatSampler",
     "InteractionOrders",
+    "LabelledGraph",
+    "NestedEmbedding",
     "PermutationInvariant",
     "RandomDecomposition",
     "__version__",
     "heat_generation_strategy",
+    "pipeline",
     "register_kernel",
 ]
 
@@ -57,9 +63,12 @@ _HOMES = {
     "HeatImportanceEvaluator": "heat_plugins.optuna.importance",
     "HeatSampler": "heat_plugins.optuna",
     "InteractionOrders": "heat_plugins.spec.structures",
+    "LabelledGraph": "heat_plugins.spec.structures",
+    "NestedEmbedding": "heat_plugins.search.nested_bins",
     "PermutationInvariant": "heat_plugins.spec.structures",
     "RandomDecomposition": "heat_plugins.spec.structures",
     "heat_generation_strategy": "heat_plugins.ax",
+    "pipeline": "heat_plugins.spec.pipelines",
     "register_kernel": "heat_plugins.spec.model",
 }
 

@@ -35,35 +35,26 @@ MOVED = {
 }
 
 
-class _OldNames:
-    """Finds a module under its old name; asked when nothing else has found one."""
+class _OldNames(Loader):
+    """Finds modules under their old names, and gives those that exist: one under both names."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if name == "heat_plugins.core":  # a package that is gone, with modules that have moved
             return ModuleSpec(name, None, is_package=True)
-        if name not in MOVED:
-            return None
-        return ModuleSpec(name, _Alias(MOVED[name]))
-
-
-class _Alias(Loader):
-    """Gives a module that exists, so that there is one of it under both names."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
+        return ModuleSpec(name, self) if name in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        warnings.warn(
-            f"{spec.name} has moved; write {self._name}", DeprecationWarning, stacklevel=2
-        )
-        module = import_module(self._name)
-        self._spec = module.__spec__  # the import system is about to replace it
+        new = MOVED[spec.name]
+        warnings.warn(f"{spec.name} has moved; write {new}", DeprecationWarning, stacklevel=2)
+        module = import_module(new)
+        spec.loader_state = module.__spec__  # which the import system is about to replace
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
-sys.meta_path.append(_OldNames())
+sys.meta_path.append(_OldNames())  # asked when nothing else has found a module

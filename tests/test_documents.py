@@ -68,7 +68,12 @@ EXAMPLES = {
         COMPARISON,
         ["Additive()", '"auto"', "without", "share of variance by order", "place"],
     ),
+    "architecture_cells": (
+        COMPARISON,
+        ["with the graph", "without", "TPESampler", "cells are different"],
+    ),
     "graph_of_choices": (COMPARISON, ["with graphs", "without", "TPESampler"]),
+    "pipelines": (COMPARISON, ["default", "bounce", "casmopolitan", "rducb", "whole space"]),
     "conditional_pipeline": (
         COMPARISON,
         ["HeatSampler", "TPESampler (group)", "tried", "'model'"],

@@ -13,7 +13,7 @@ from heat_plugins.acquisition import builder
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.genetic import SearchBudget
+from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model

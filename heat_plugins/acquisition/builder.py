@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
+from heat_plugins.acquisition.average import LogMean
+from heat_plugins.acquisition.component_bound import ComponentBound
+from heat_plugins.acquisition.confidence_bound import ConfidenceBound, exploration
 from heat_plugins.acquisition.feasibility import LogFeasibility, Sum
 from heat_plugins.acquisition.log_ehvi import LogHypervolumeImprovement
 from heat_plugins.acquisition.log_ei import LogExpectedImprovement
 from heat_plugins.acquisition.merit import merits, violations
 from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, reference_point
+from heat_plugins.acquisition.sample_path import SamplePath
 from heat_plugins.batch_function import BatchFunction
+from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.outcome_transform import place_of, standardise
-from heat_plugins.gp.outcomes import Outcomes
+from heat_plugins.gp.outcomes import Outcome, Outcomes
 from heat_plugins.history import History
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Array
 
-__all__ = ["Goal", "shortfalls"]
+__all__ = ["AcquisitionName", "Draw", "Goal", "shortfalls"]
+
+AcquisitionName = Literal["log-ei", "ucb", "thompson"]
 
 # The power of the probability of success: a trial that fails costs as much as any other and tells
 # less.
 CAUTION = 2.0
+N_ANCHORS = 500  # points on which a sample of the posterior is exact
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """What a sample of the posterior takes: points that the search may meet, and randomness."""
+
+    points: Callable[[int], Array]  # so many, (n, d)
+    rng: np.random.Generator
 
 
 class Goal:
@@ -31,14 +49,35 @@ class Goal:
     Args:
         history: What is known.
         reference: (M,) the worst values of interest, NaN where there are none; None for none.
+        acquisition: What makes a point worth trying.
+        by_components: Whether the confidence bound is that of each term of the model, where it is
+            a sum and nothing else is to be considered.
+        restarts_by_bound: Whether a region without trials is searched by the confidence bound of a
+            model of the best trials of the regions before, and nothing else.
     """
 
-    def __init__(self, history: History, reference: Array | None = None) -> None:
+    def __init__(
+        self,
+        history: History,
+        reference: Array | None = None,
+        acquisition: AcquisitionName = "log-ei",
+        *,
+        by_components: bool = False,
+        restarts_by_bound: bool = False,
+    ) -> None:
+        self._acquisition = acquisition
+        self._by_components = by_components
+        self._restarts_by_bound = restarts_by_bound
         self._points = history.points
         violation = violations(history.constraint_values)
         self.is_feasible = violation <= 0.0
         self.merits = merits(history.objectives, violation)  # (n, M)
         self.has_one_objective = self.merits.shape[1] == 1
+        if not self.is_improvement and not self.has_one_objective:
+            raise ValueError(
+                f"acquisition must be 'log-ei' for {self.merits.shape[1]} objectives, "
+                f"got {acquisition!r}"
+            )
         self._reference: Array | None = None
         self.shortfall = np.zeros(len(violation))  # (n,) from the reference
         if reference is not None:
@@ -79,14 +118,29 @@ class Goal:
         trial = rng.choice(trials, p=likely / likely.sum())
         return replace(region, centre=self._points[trial])
 
-    def acquisition(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction:
-        """Return what the next point should maximise."""
+    def acquisition(
+        self, outcomes: Outcomes, region: TrustRegion, draw: Draw | None = None
+    ) -> BatchFunction:
+        """Return what the next point should maximise.
+
+        Args:
+            outcomes: The models.
+            region: The trust region.
+            draw: For samples of the posterior.
+        """
         terms: list[BatchFunction] = []
         weights: list[float] = []
-        improvement = self._improvement(outcomes, region)
-        if improvement is not None:
-            terms.append(improvement)
-            weights.append(1.0)
+        samples = outcomes.by_sample()
+        if (
+            draw is not None and self._acquisition == "thompson"
+        ):  # one function, so also one set of hyperparameters
+            samples = [samples[int(draw.rng.integers(len(samples)))]]
+        improvements = [self._improvement(each, region, draw) for each in samples]
+        found = [each for each in improvements if each is not None]
+        if self.is_improvement and len(found) > 1:
+            found = [LogMean(found)]
+        terms += found
+        weights += [1.0 / len(found) for _ in found]  # none while nothing is feasible
         if outcomes.constraints:
             surrogates = [outcome.surrogate for outcome in outcomes.constraints]
             terms.append(LogFeasibility(surrogates, [each.zero for each in outcomes.constraints]))
@@ -96,12 +150,28 @@ class Goal:
             weights.append(CAUTION)
         return terms[0] if len(terms) == 1 else Sum(terms, weights)
 
-    def _improvement(self, outcomes: Outcomes, region: TrustRegion) -> BatchFunction | None:
-        """Return the log expected improvement; None while nothing feasible is known."""
+    @property
+    def is_improvement(self) -> bool:
+        """Whether the acquisition is the log of an expected improvement."""
+        return self._acquisition == "log-ei"
+
+    def _improvement(
+        self, outcomes: Outcomes, region: TrustRegion, draw: Draw | None
+    ) -> BatchFunction | None:
+        """Return what makes a point worth trying; None while nothing feasible is known."""
         if self.has_one_objective:
             outcome = outcomes.objectives[0]
             best = outcome.incumbent(self.is_feasible, region.front[0] if region.front else None)
-            return None if best is None else LogExpectedImprovement(outcome.surrogate, best)
+            if best is None:
+                return None
+            if self._restarts_by_bound and region.ended and region.centre is None:
+                return self._bound_of_ended(outcome, region)
+            if self._acquisition == "thompson":
+                assert draw is not None
+                return SamplePath(outcome.surrogate, draw.points(N_ANCHORS), draw.rng)
+            if self._acquisition == "ucb":
+                return self._confidence_bound(outcomes)
+            return LogExpectedImprovement(outcome.surrogate, best)
         if not self.is_feasible.any():
             return None
         values = np.column_stack([outcome.believed for outcome in outcomes.objectives])
@@ -112,12 +182,32 @@ class Goal:
             values = np.concatenate([values, np.column_stack(expected)])
         # Beyond the worst that was seen, not the worst of the front: the ends of a front grow
         # only if what lies beyond them counts.
-        reference = reference_point(values, values)
+        reference = reference_point(values)
         if self._reference is not None:
             reference = self._within_reach(values, reference)
         front = values[non_dominated(values)]
         surrogates = [outcome.surrogate for outcome in outcomes.objectives]
         return LogHypervolumeImprovement(surrogates, front, reference)
+
+    def _bound_of_ended(self, outcome: Outcome, region: TrustRegion) -> BatchFunction:
+        """Return the confidence bound of a model of the best trials of the regions before."""
+        rows = np.isin(outcome.rows, region.ended)
+        if not rows.any():
+            rows[:] = True
+        known = Surrogate(
+            outcome.chosen.kernel,
+            outcome.chosen.hyperparameters,
+            self._points[outcome.rows[rows]],
+            outcome.believed[rows],
+        )
+        return ConfidenceBound(known, exploration(len(self._points)))
+
+    def _confidence_bound(self, outcomes: Outcomes) -> BatchFunction:
+        """Return the upper confidence bound of the only objective."""
+        surrogate, weight = outcomes.objectives[0].surrogate, exploration(len(self._points))
+        is_alone = not outcomes.constraints and outcomes.log_success is None
+        terms = surrogate.terms() if self._by_components and is_alone else []
+        return ComponentBound(terms, weight) if terms else ConfidenceBound(surrogate, weight)
 
     def _within_reach(self, values: Array, usual: Array) -> Array:
         """Return a reference (M,) that is worth searching below.

@@ -25,34 +25,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from heat_plugins.acquisition.log_ei import log_h
+from heat_plugins.acquisition.log_ei import LOG_SQRT_2PI, log_h
 from heat_plugins.acquisition.pareto import Boxes, free_boxes
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
-__all__ = ["LogHypervolumeImprovement", "log_expected_hypervolume_improvement"]
-
-Columns = NDArray[np.int64]
+__all__ = ["BoxSides", "LogHypervolumeImprovement"]
 
 # So many points of a front leave some 700 boxes with four objectives, and fewer with less.
 MAX_FRONT_POINTS = 100
 SMALLEST_VARIANCE = 1e-20  # far below any that matters
-
-_LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
-
-
-def log_expected_hypervolume_improvement(mean: Array, variance: Array, boxes: Boxes) -> Array:
-    """Return (k,) the log of the expected gain in hypervolume.
-
-    Args:
-        mean: (k, M) posterior means.
-        variance: (k, M) posterior variances; floored far below any that matters.
-        boxes: What the front leaves free (``pareto.free_boxes``).
-    """
-    return _BoxSides(boxes).log_improvement(mean, variance)
 
 
 class LogHypervolumeImprovement:
@@ -62,65 +46,44 @@ class LogHypervolumeImprovement:
         surrogates: The posterior of each objective.
         front: (f, M) standardised values to improve on, all finite.
         reference: (M,) standardised values beyond which nothing is worth anything.
-        max_front_points: How many points of the front count at the most; see
-            :func:`~heat_plugins.acquisition.pareto.free_boxes`.
     """
 
-    def __init__(
-        self,
-        surrogates: Sequence[Surrogate],
-        front: Array,
-        reference: Array,
-        max_front_points: int = MAX_FRONT_POINTS,
-    ) -> None:
-        """Hold the posteriors and what the front leaves free."""
+    def __init__(self, surrogates: Sequence[Surrogate], front: Array, reference: Array) -> None:
         self._surrogates = tuple(surrogates)
-        self._sides = _BoxSides(free_boxes(front, reference, max_front_points))
+        self._sides = BoxSides(free_boxes(front, reference, MAX_FRONT_POINTS))
 
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
-        posteriors = [surrogate.posterior(points) for surrogate in self._surrogates]
-        return self._of_posteriors(posteriors)
+        return self._of_posteriors([each.posterior(points) for each in self._surrogates])
 
-    def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
+    def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
         """Return values (N,) at a point (d,) after each of N single changes."""
-        posteriors = [
-            surrogate.posterior_of_changes(point, columns, coordinates)
-            for surrogate in self._surrogates
-        ]
-        return self._of_posteriors(posteriors)
+        return self._of_posteriors(
+            [each.posterior_of_changes(point, columns, coordinates) for each in self._surrogates]
+        )
 
     def _of_posteriors(self, posteriors: Sequence[tuple[Array, Array]]) -> Array:
-        mean = np.column_stack([mean for mean, _ in posteriors])
-        variance = np.column_stack([variance for _, variance in posteriors])
-        return self._sides.log_improvement(mean, variance)
+        means, variances = zip(*posteriors, strict=True)
+        return self._sides.log_improvement(np.column_stack(means), np.column_stack(variances))
 
-    def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:
+    def value_and_gradient(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
-        posteriors = [
-            surrogate.posterior_gradient(point, columns) for surrogate in self._surrogates
-        ]
-        mean = np.array([posterior[0] for posterior in posteriors])
-        variance = np.array([posterior[1] for posterior in posteriors])
+        posteriors = [each.posterior_gradient(point, columns) for each in self._surrogates]
+        # (M,) both, then (M, c) both
+        mean, variance, mean_slopes, variance_slopes = map(np.array, zip(*posteriors, strict=True))
         value, by_mean, by_variance = self._sides.derivatives(mean, variance)
-        mean_slopes = np.array([posterior[2] for posterior in posteriors])  # (M, c)
-        variance_slopes = np.array([posterior[3] for posterior in posteriors])
         return value, by_mean @ mean_slopes + by_variance @ variance_slopes
 
 
-class _BoxSides:
-    """The sides of boxes, each number once, and the closed form that is summed over them.
-
-    Args:
-        boxes: (B, M) disjoint boxes, none of them empty.
-    """
+class BoxSides:
+    """The sides of disjoint boxes (B, M), each number once, and the sum over all boxes."""
 
     def __init__(self, boxes: Boxes) -> None:
         assert len(boxes.lower), "a finite front leaves what is better than all of it"
         # For each objective its distinct numbers (t,) and which of them are sides l, u (B,).
         self._numbers: list[Array] = []
-        self._lower: list[NDArray[np.int64]] = []
-        self._upper: list[NDArray[np.int64]] = []
+        self._lower: list[Indices] = []
+        self._upper: list[Indices] = []
         for lower, upper in zip(boxes.lower.T, boxes.upper.T, strict=True):
             numbers, places = np.unique(np.concatenate([lower, upper]), return_inverse=True)
             self._numbers.append(numbers)
@@ -147,7 +110,7 @@ class _BoxSides:
         by_mean, by_deviation = np.empty_like(mean), np.empty_like(mean)
         for j, (numbers, lower, upper) in enumerate(self._by_objective()):
             z = (numbers - mean[j]) / deviation[j]
-            log_density = -0.5 * z**2 - _LOG_SQRT_2PI
+            log_density = -0.5 * z**2 - LOG_SQRT_2PI
             log_probability = special.log_ndtr(z)
             # Both ratios may be beyond float64 where their product is not.
             log_others = np.delete(log_sides, j, axis=1).sum(axis=1) - value
@@ -167,7 +130,7 @@ class _BoxSides:
             sides.append(_log_difference(log_psi[upper], log_psi[lower]))
         return sides
 
-    def _by_objective(self) -> zip[tuple[Array, NDArray[np.int64], NDArray[np.int64]]]:
+    def _by_objective(self) -> zip[tuple[Array, Indices, Indices]]:
         return zip(self._numbers, self._lower, self._upper, strict=True)
 
 

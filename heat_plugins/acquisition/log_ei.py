@@ -7,17 +7,14 @@ but with a value to climb where expected improvement itself is zero in float64.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Indices
 
-__all__ = ["LogExpectedImprovement", "log_expected_improvement", "log_h"]
+__all__ = ["LOG_SQRT_2PI", "LogExpectedImprovement", "log_expected_improvement", "log_h"]
 
-Columns = NDArray[np.int64]
-
-_LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
+LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
 _SQRT_HALF = np.sqrt(0.5)
 _SQRT_HALF_PI = np.sqrt(0.5 * np.pi)
 
@@ -33,9 +30,9 @@ def log_h(z: Array) -> Array:
     result = np.empty_like(z)
     near = z > -1.0
     z_near = z[near]
-    result[near] = np.log(np.exp(-0.5 * z_near**2 - _LOG_SQRT_2PI) + z_near * special.ndtr(z_near))
+    result[near] = np.log(np.exp(-0.5 * z_near**2 - LOG_SQRT_2PI) + z_near * special.ndtr(z_near))
     distance = -z[~near]
-    log_density = -0.5 * distance**2 - _LOG_SQRT_2PI
+    log_density = -0.5 * distance**2 - LOG_SQRT_2PI
     with np.errstate(divide="ignore", invalid="ignore"):
         tail = 1.0 - distance * _SQRT_HALF_PI * special.erfcx(distance * _SQRT_HALF)
         # 1 - x erfcx = 1/|z|^2 - 3/|z|^4 + ...: from 1e3 on the series is exact enough,
@@ -60,15 +57,9 @@ def log_expected_improvement(mean: Array, variance: Array, best: float) -> Array
 
 
 class LogExpectedImprovement:
-    """Log expected improvement of a surrogate over a value, as a function of points.
-
-    Args:
-        surrogate: The posterior.
-        best: The standardised value to improve on.
-    """
+    """Log expected improvement of a surrogate over a standardised value, of points."""
 
     def __init__(self, surrogate: Surrogate, best: float) -> None:
-        """Hold the posterior and the value to improve on."""
         self._surrogate = surrogate
         self._best = best
 
@@ -77,12 +68,12 @@ class LogExpectedImprovement:
         mean, variance = self._surrogate.posterior(points)
         return log_expected_improvement(mean, variance, self._best)
 
-    def of_changes(self, point: Array, columns: Columns, coordinates: Array) -> Array:
+    def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
         """Return values (N,) at a point (d,) after each of N single changes."""
         mean, variance = self._surrogate.posterior_of_changes(point, columns, coordinates)
         return log_expected_improvement(mean, variance, self._best)
 
-    def value_and_gradient(self, point: Array, columns: Columns) -> tuple[float, Array]:
+    def value_and_gradient(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns.
 
         With s the deviation, z = (best - mean) / s and h = phi + z Phi:
@@ -94,7 +85,7 @@ class LogExpectedImprovement:
         deviation = float(np.sqrt(variance))
         z = np.array((self._best - mean) / deviation)
         log_improvement = log_h(z)
-        density_ratio = np.exp(-0.5 * z**2 - _LOG_SQRT_2PI - log_improvement)
+        density_ratio = np.exp(-0.5 * z**2 - LOG_SQRT_2PI - log_improvement)
         probability_ratio = np.exp(special.log_ndtr(z) - log_improvement)
         deviation_slope = variance_slope / (2.0 * deviation)
         slope = (density_ratio * deviation_slope - probability_ratio * mean_slope) / deviation

@@ -32,16 +32,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Bools, Indices
 
 __all__ = [
     "crowding_distances",
     "Boxes",
     "free_boxes",
     "hypervolume",
-    "hypervolume_contributions",
     "non_dominated",
     "reference_point",
 ]
@@ -57,7 +55,7 @@ class Boxes(NamedTuple):
     upper: Array
 
 
-def non_dominated(values: Array) -> NDArray[np.bool_]:
+def non_dominated(values: Array) -> Bools:
     """Return (n,) which of the values (n, M) no other one dominates.
 
     Of equal rows only the first is kept. Infinities are allowed, NaN is not. All pairs are
@@ -72,30 +70,19 @@ def non_dominated(values: Array) -> NDArray[np.bool_]:
     return result
 
 
-def reference_point(front: Array, values: Array) -> Array:
-    """Return a reference (M,) a little beyond the worst of the front in each objective.
+def reference_point(values: Array) -> Array:
+    """Return a reference (M,) a little beyond the worst of values (n, M) in each objective.
 
-    Args:
-        front: (f, M) values on the front, at least one.
-        values: (n, M) all values. Where the front has no range of its own, theirs says how
-            much a little is; where they have none either, a range of 1 does.
-
-    Infinite values have no say.
+    A little is a share of their range; where they have none, of a range of 1. Infinite values
+    have no say.
     """
-    reference = np.empty(front.shape[1])
-    for j, (ours, everything) in enumerate(zip(front.T, values.T, strict=True)):
-        everything = everything[np.isfinite(everything)]
-        ours = ours[np.isfinite(ours)]
-        if not len(ours):
-            ours = everything if len(everything) else np.zeros(1)
-        margin = REFERENCE_MARGIN * (_range(ours) or _range(everything) or 1.0)
+    reference = np.empty(values.shape[1])
+    for j, column in enumerate(values.T):
+        finite = column[np.isfinite(column)] if np.isfinite(column).any() else np.zeros(1)
+        margin = REFERENCE_MARGIN * (np.ptp(finite) or 1.0)
         # Next to the number itself, where the margin is lost in rounding.
-        reference[j] = max(ours.max() + margin, np.nextafter(ours.max(), np.inf))
+        reference[j] = max(finite.max() + margin, np.nextafter(finite.max(), np.inf))
     return reference
-
-
-def _range(numbers: Array) -> float:
-    return float(np.ptp(numbers)) if len(numbers) else 0.0
 
 
 def free_boxes(front: Array, reference: Array, max_points: int | None = None) -> Boxes:
@@ -152,20 +139,6 @@ def crowding_distances(front: Array) -> Array:
     return total
 
 
-def hypervolume_contributions(front: Array, reference: Array) -> Array:
-    """Return (f,) by how much the hypervolume would fall without each of the points (f, M).
-
-    Dominated points, points beyond the reference and each of several equal ones add nothing.
-    """
-    contributions = np.zeros(len(front))
-    for i in np.flatnonzero(np.all(front < reference, axis=1)):
-        point = front[i]
-        # Of the others only what they dominate of this one's orthant: few points remain.
-        others = np.maximum(np.delete(front, i, axis=0), point)
-        contributions[i] = _volumes_above(point[None], free_boxes(others, reference))[0]
-    return contributions
-
-
 def _relevant(values: Array, reference: Array) -> Array:
     """Return the rows (f, M) that shape the front below the reference."""
     below = values[np.all(values < reference, axis=1)]
@@ -182,7 +155,7 @@ def _volumes_above(points: Array, boxes: Boxes) -> Array:
     return volumes
 
 
-def _most_telling(front: Array, reference: Array, n: int) -> NDArray[np.int64]:
+def _most_telling(front: Array, reference: Array, n: int) -> Indices:
     """Choose n points: the best in each objective, then greedily for the hypervolume.
 
     The single contributions would not do: of two points side by side neither adds much to
@@ -215,9 +188,7 @@ def _free_region_of_all(front: Array, reference: Array) -> _FreeRegion:
 class _FreeRegion:
     """What the points inserted so far leave free, by the defining points of its corners.
 
-    Args:
-        front: (f, M) points below the reference that do not dominate each other.
-        reference: (M,) reference.
+    Those of a front (f, M) are below the reference (M,) and do not dominate each other.
     """
 
     def __init__(self, front: Array, reference: Array) -> None:
@@ -254,13 +225,13 @@ class _FreeRegion:
         """Return the boxes that reach into the orthant above the point i."""
         return self._boxes_of(self._definers[self._hit_by(self._ranks[i])])
 
-    def _hit_by(self, point: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _hit_by(self, point: Indices) -> Bools:
         """Whether a point, in ranks, lies below each of the bounds (B,)."""
         bounds = np.diagonal(self._definers, axis1=1, axis2=2)
-        hit: NDArray[np.bool_] = np.all(point < bounds, axis=1)
+        hit: Bools = np.all(point < bounds, axis=1)
         return hit
 
-    def _boxes_of(self, definers: NDArray[np.int64]) -> Boxes:
+    def _boxes_of(self, definers: Indices) -> Boxes:
         m = definers.shape[1]
         upper = np.diagonal(definers, axis1=1, axis2=2)
         lower = np.zeros_like(upper)

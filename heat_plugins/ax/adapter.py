@@ -273,14 +273,7 @@ class HeatStartAdapter(Adapter):
         column = self._codes.space.column
         return {column[name]: float(given[name]) for name in self._fixed if name in column}
 
-    def _best(
-        self,
-        search_space: SearchSpace,
-        optimization_config: OptimizationConfig,
-        pending_observations: dict[str, list[ObservationFeatures]],
-        fixed_features: ObservationFeatures | None,
-        aim: Aim | None,
-    ) -> ObservationFeatures | None:
+    def _best(self, *args: Any, **kwargs: Any) -> ObservationFeatures | None:
         """Return what the model takes for the best arm so far; None where there is no such arm."""
         return None
 

@@ -49,9 +49,7 @@ def arms_without_data(
 ) -> tuple[list[FailedArm], list[TParameterization]]:
     """Return the arms of failed trials in order of ending, and those of all others, transformed.
 
-    Args:
-        adapter: Has the experiment and the transforms.
-        known: Trials and names of the arms that have data.
+    Not those that are known: indices of trials and names of the arms that have data.
     """
     failed: list[FailedArm] = []
     others: list[TParameterization] = []

@@ -152,15 +152,16 @@ def history_of(
     regions = np.array([_region(entry) for entry in metadata], dtype=np.int64)
     is_known: Bools = ~np.any(np.isnan(values), axis=1)
     completed = _completed(arms)[is_known]
+    failed_after = np.searchsorted(completed, failed_at, side="right")
     return History(
-        points[is_known],
-        values[is_known, 0] if values.shape[1] == 1 else values[is_known],
-        regions[is_known],
-        _not_among(np.concatenate([pending, points[~is_known]]), points[is_known]),
-        failed,
-        constraints[is_known] if constraints.shape[1] else None,
-        None if np.isnan(noise[is_known]).all() else noise[is_known],
-        np.searchsorted(completed, failed_at, side="right") if len(failed_at) else None,
+        points=points[is_known],
+        values=values[is_known, 0] if values.shape[1] == 1 else values[is_known],
+        asked_from=regions[is_known],
+        pending=_not_among(np.concatenate([pending, points[~is_known]]), points[is_known]),
+        failed=failed,
+        constraints=constraints[is_known] if constraints.shape[1] else None,
+        noise=None if np.isnan(noise[is_known]).all() else noise[is_known],
+        failed_after=failed_after if len(failed_at) else None,
     )
 
 

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import gpytorch
 import numpy as np
 import torch
 from ax.core.search_space import SearchSpaceDigest
@@ -23,11 +24,14 @@ from ax.utils.common.logger import get_logger
 from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
+from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.ax.experiment_data import Side
 from heat_plugins.botorch import HeatGP
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.insight.sobol import total_effects
-from heat_plugins.search.trust_region import TrustRegionRules
+from heat_plugins.search.nested_bins import NestedEmbedding
+from heat_plugins.search.regions import RegionName, rules_of
+from heat_plugins.search.searches import SearchName
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import Settings
@@ -47,16 +51,8 @@ class _Caches(dict[str, FitCache]):
 class HeatStartGenerator(Generator):
     """Keeps the settings; :class:`~heat_plugins.ax.adapter.HeatStartAdapter` does the rest.
 
-    All arguments can be stored as JSON; ``heat_generation_strategy`` makes them.
-
-    Args:
-        seed: Seed for everything random.
-        n_startup_trials: Arms before the model is used; None for as many as there are
-            parameters, from 5 to 10.
-        deterministic_objective: Whether an arm always has the same values.
-        trust_region: Whether to search around the best arm.
-        consider_failed_trials: Whether failed trials say where trials fail.
-        model: The kernel and the structure, from ``Model.to_json``.
+    All arguments are those of ``heat_generation_strategy``, which makes them, and can be stored as
+    JSON: ``model`` comes from ``Model.to_json``, and ``embedding`` has the fields of one.
     """
 
     def __init__(
@@ -64,22 +60,28 @@ class HeatStartGenerator(Generator):
         seed: int = 0,
         n_startup_trials: int | None = None,
         deterministic_objective: bool = False,
-        trust_region: bool = True,
+        trust_region: bool | RegionName = True,
         model: str | None = None,
         consider_failed_trials: bool = True,
+        acquisition: AcquisitionName = "log-ei",
+        search: SearchName = "genetic",
+        embedding: Mapping[str, Any] | None = None,
     ) -> None:
         self.seed = int(seed)
         try:
             self.model = Model() if model is None else Model.from_json(model)
+            self.settings = Settings(
+                n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
+                deterministic=bool(deterministic_objective),
+                trust_region=rules_of(trust_region),
+                model=self.model,
+                models_failures=bool(consider_failed_trials),
+                acquisition=acquisition,
+                search_by=search,
+                embedding=None if embedding is None else NestedEmbedding(**embedding),
+            )
         except (TypeError, ValueError, KeyError) as error:
             raise UserInputError(f"Settings of heat_plugins cannot be read: {error}") from error
-        self.settings = Settings(
-            n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
-            deterministic=bool(deterministic_objective),
-            trust_region=TrustRegionRules() if trust_region else None,
-            model=self.model,
-            models_failures=bool(consider_failed_trials),
-        )
         self.cache = FitCache()  # of suggestions
         self._left_out_constraints = False
         self._make_model()
@@ -200,6 +202,22 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
             return super().best_point(search_space_digest, torch_opt_config)
         means, _ = self.predict(x)
         return x[torch.argmax(means @ torch_opt_config.objective_weights[0])]
+
+    def predict(
+        self,
+        X: torch.Tensor,
+        use_posterior_predictive: bool = False,  # noqa: N803
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return means (n, m) and covariances (n, m, m) at points (n, d).
+
+        They have the units of the metric, in which a variance may be as small as it likes:
+        GPyTorch would round it up to 1e-10, and warn.
+        """
+        with gpytorch.settings.min_variance(double_value=0.0):
+            predicted: tuple[torch.Tensor, torch.Tensor] = super().predict(
+                X, use_posterior_predictive
+            )
+        return predicted
 
     def feature_importances(self) -> Array:
         """Return the shares (m, 1, d) of each metric's variation that parameters account for."""

@@ -51,7 +51,7 @@ def limits_of(search_space: SearchSpace, space: Space, box: SearchSpace) -> Limi
     for constraint in search_space.parameter_constraints:
         for row in _rows(constraint, search_space, space):
             names = [space.names[column] for column in row.weights]
-            is_linear = all(_is_linear(search_space.parameters[name]) for name in names)
+            is_linear = not any(_is_bent(search_space.parameters[name]) for name in names)
             (rows if is_linear else others).append(row)
     allowed = _inside(space, box)
     for row in others:
@@ -97,11 +97,8 @@ def _number(name: str, value: object) -> float:
     )
 
 
-def _is_linear(parameter: AxParameter) -> bool:
-    is_bent = isinstance(parameter, RangeParameter) and (
-        parameter.log_scale or parameter.logit_scale
-    )
-    return not is_bent
+def _is_bent(given: AxParameter) -> bool:
+    return isinstance(given, RangeParameter) and bool(given.log_scale or given.logit_scale)
 
 
 def _linear(rows: Sequence[_Row], space: Space) -> LinearLimits:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,18 @@ from ax.generation_strategy.transition_criterion import (
     PausingCriterion,
 )
 
+from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.node import HeatNode
-from heat_plugins.spec.model import Mixing, Model, NumericChoices, Scale, Structures
+from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
+from heat_plugins.search.regions import RegionName, rules_of
+from heat_plugins.search.searches import SearchName
+from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.spec.registry import KernelFunction
+from heat_plugins.suggest import Settings
 
 __all__ = ["HeatGenerators", "heat_generation_strategy"]
 
@@ -59,7 +65,7 @@ def heat_generation_strategy(
     deterministic_objective: bool = False,
     max_parallelism: int | None = None,
     consider_failed_trials: bool = True,
-    trust_region: bool = True,
+    trust_region: bool | RegionName = True,
     kernel: str | KernelFunction = "heat",
     structure: Structures = None,
     ard: bool | None = None,
@@ -68,6 +74,10 @@ def heat_generation_strategy(
     quantitative: Mapping[str, Scale] | Sequence[str] = (),
     mixing: Mixing = "product",
     numeric_choices: NumericChoices = "auto",
+    acquisition: AcquisitionName = "log-ei",
+    hyperparameters: Learning = "map",
+    search: SearchName = "genetic",
+    embedding: Embedding = None,
 ) -> GenerationStrategy:
     """Return a generation strategy that optimises with heat kernels.
 
@@ -97,14 +107,15 @@ def heat_generation_strategy(
         consider_failed_trials: Whether failed and abandoned trials say where trials fail: what
             they depend on is learnt, and avoided.
         trust_region: Whether to search around the best arm, at a distance that adapts to
-            successes and failures, rather than everywhere.
+            successes and failures, rather than everywhere; ``"casmopolitan"`` and ``"bounce"`` for
+            the rules of these.
         kernel: Name of the kernel, see ``docs/kernels.md``; a function of the distance sqrt(h)
             must have been given to ``heat_plugins.register_kernel``.
-        structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
-            ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
-            ``"auto"``, which chooses between product, sum and interactions. Where nothing is
-            said, effects multiply, unless most parameters are numbers and the evidence is
-            clearly for a sum; ``"product"`` rules that out.
+        structure: What is known about the objective: ``PermutationInvariant``,
+            ``LabelledGraph``, ``Additive``, ``InteractionOrders``, ``RandomDecomposition``,
+            ``Anchors``, several of them, or ``"auto"``, which chooses between product, sum and
+            interactions. Where nothing is said, effects multiply, unless most parameters are
+            numbers and the evidence is clearly for a sum; ``"product"`` rules that out.
         ard: Whether each parameter has a rate of its own; None for yes where the kernel can.
         graphs: Which choices are next to each other, by parameter name: ``"path"``,
             ``"cycle"``, an adjacency matrix or a networkx graph.
@@ -118,6 +129,17 @@ def heat_generation_strategy(
             said. ``"auto"``: the evidence decides whether their distances mean something, on a
             linear or a logarithmic scale; 0, 1, 2, ... are taken for mere labels.
             ``"unordered"``: all of them are.
+        acquisition: What makes an arm worth trying: ``"log-ei"``, the expected improvement, or
+            ``"ucb"``, the upper confidence bound, or ``"thompson"``, a sample of the posterior
+            (both for one objective).
+        hyperparameters: How those of the kernel are learnt: ``"map"``, the most likely ones;
+            ``"maximum-likelihood"``, the same without their priors; ``"slice-sampling"``, eight
+            samples of their posterior distribution, over which the acquisition is averaged.
+        search: How the arm that is worth most is looked for: ``"genetic"``,
+            ``"hill-climbing"``, ``"interleaved"``, ``"message-passing"``, ``"bandit"`` or
+            ``"pool"``; see ``docs/pipelines.md``.
+        embedding: ``"nested"``, or a ``NestedEmbedding``, for a search that begins with few bins
+            of parameters that move together, and splits them; None for all parameters at once.
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -126,7 +148,6 @@ def heat_generation_strategy(
         _check_whole("n_startup_trials", n_startup_trials, 0)
     _check_flag("deterministic_objective", deterministic_objective)
     _check_flag("consider_failed_trials", consider_failed_trials)
-    _check_flag("trust_region", trust_region)
     if max_parallelism is not None:
         _check_whole("max_parallelism", max_parallelism, 1)
     try:
@@ -139,16 +160,29 @@ def heat_generation_strategy(
             quantitative=quantitative,
             mixing=mixing,
             numeric_choices=numeric_choices,
-        ).to_json()
+            hyperparameters=hyperparameters,
+        )
+        nested = NestedEmbedding.of(embedding, int(seed))
+        Settings(  # refuses what does not go together
+            model=model,
+            trust_region=rules_of(trust_region),
+            acquisition=acquisition,
+            search_by=search,
+            embedding=nested,
+        )
+        stored_model = model.to_json()
     except (TypeError, ValueError) as error:
         raise UserInputError(str(error)) from error
     settings = {
         "seed": int(seed),
         "n_startup_trials": None if n_startup_trials is None else int(n_startup_trials),
         "deterministic_objective": bool(deterministic_objective),
-        "trust_region": bool(trust_region),
+        "trust_region": trust_region if isinstance(trust_region, str) else bool(trust_region),
         "consider_failed_trials": bool(consider_failed_trials),
-        "model": model,
+        "acquisition": acquisition,
+        "search": search,
+        "embedding": None if nested is None else asdict(nested),
+        "model": stored_model,
     }
     ready = MinTrials(
         threshold=TRIALS_BEFORE_MODEL,
@@ -156,29 +190,26 @@ def heat_generation_strategy(
         use_all_trials_in_exp=True,
         count_only_trials_with_data=True,
     )
+    pauses: list[PausingCriterion] = []
+    if max_parallelism is not None:
+        pauses.append(
+            MaxGenerationParallelism(
+                threshold=int(max_parallelism),
+                only_in_statuses=[TrialStatus.RUNNING],
+                use_all_trials_in_exp=True,
+            )
+        )
     nodes = [
         HeatNode(
             name=generator.value,
             generator_specs=[GeneratorSpec(generator, generator_kwargs=dict(settings))],
             transition_criteria=[ready] if generator is HeatGenerators.START else [],
-            pausing_criteria=_pauses(max_parallelism),
+            pausing_criteria=pauses,
             should_deduplicate=False,  # the core repeats nothing by accident
         )
         for generator in (HeatGenerators.START, HeatGenerators.HEAT)
     ]
     return GenerationStrategy(name=name, nodes=nodes)
-
-
-def _pauses(max_parallelism: int | None) -> list[PausingCriterion]:
-    """Return what makes Ax wait for running trials."""
-    if max_parallelism is None:
-        return []
-    running = MaxGenerationParallelism(
-        threshold=int(max_parallelism),
-        only_in_statuses=[TrialStatus.RUNNING],
-        use_all_trials_in_exp=True,
-    )
-    return [running]
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:

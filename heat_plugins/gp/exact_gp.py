@@ -19,20 +19,24 @@ gradient of the density cost one Cholesky factor, one inverse and what the kerne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, optimize
 
-from heat_plugins.kernels.base import STARTING_TOTALS, Kernel, normal_prior
-from heat_plugins.space import Array, apply_changes
+from heat_plugins.gp.posterior_covariance import PosteriorCovariance
+from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance, Kernel, Term, normal_prior
+from heat_plugins.space import Array, Indices, apply_changes
 
 __all__ = [
     "Fit",
     "Hyperparameters",
     "NegativeLogDensity",
     "Surrogate",
+    "TermPosterior",
     "fit",
     "log_prior_of_no_noise",
     "variance_and_rest",
@@ -95,6 +99,7 @@ def fit(
     start: Hyperparameters | None = None,
     known_noise: Array | None = None,
     learns_rest: bool = False,
+    has_prior: bool = True,
 ) -> Fit:
     """Return the hyperparameters of highest posterior density.
 
@@ -111,8 +116,9 @@ def fit(
             are not known. Where all are, nothing is left to learn, and lam is the small
             constant of deterministic values. None for nothing known.
         learns_rest: Whether lam is learnt although all noise is known, because it is not.
+        has_prior: Whether their priors count, rather than the likelihood alone.
     """
-    density = NegativeLogDensity(kernel, points, values, known_noise)
+    density = NegativeLogDensity(kernel, points, values, known_noise, has_prior=has_prior)
     is_known = known_noise is not None and not np.isnan(known_noise).any()
     is_fixed = deterministic or (is_known and not learns_rest)
     log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
@@ -156,7 +162,10 @@ class NegativeLogDensity:
         points: Array,
         values: Array,
         known_noise: Array | None = None,
+        *,
+        has_prior: bool = True,
     ) -> None:
+        self.has_prior = has_prior
         self.kernel = kernel
         self.prepared = kernel.prepare(points)
         self.values = values
@@ -183,7 +192,9 @@ class NegativeLogDensity:
         return hyperparameters.noise + self.known_noise
 
     def _prior(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
-        """Minus the log prior density, and its gradient."""
+        """Minus the log prior density, and its gradient; nothing where there is no prior."""
+        if not self.has_prior:
+            return 0.0, np.zeros(len(hyperparameters.theta) + 1)
         value, gradient = self.kernel.prior(hyperparameters.theta)
         noise, by_noise = normal_prior(np.array([hyperparameters.log_noise]), *LOG_NOISE_PRIOR)
         return value + noise, np.concatenate([gradient, by_noise])
@@ -230,6 +241,13 @@ def _inverse_from_cholesky(factor: Array) -> Array:
     return full
 
 
+class TermPosterior(NamedTuple):
+    """What is known about one term of a sum, a function of some columns (c,)."""
+
+    columns: Indices
+    posterior: Callable[[Array], tuple[Array, Array]]  # means and variances (m,) at (m, d)
+
+
 class Surrogate:
     """The Gaussian process given its hyperparameters and data.
 
@@ -274,6 +292,8 @@ class Surrogate:
         )
         self._n = n
         self._whitener = np.ascontiguousarray(inverse_factor.T)
+        self._terms = partial(kernel.terms, theta, everything)
+        self._given = partial(kernel.given, theta)
 
     def posterior(self, points: Array) -> tuple[Array, Array]:
         """Return means (m,) and variances (m,) of the noise-free function at points (m, d)."""
@@ -296,7 +316,7 @@ class Surrogate:
         return means
 
     def posterior_of_changes(
-        self, point: Array, columns: NDArray[np.int64], coordinates: Array
+        self, point: Array, columns: Indices, coordinates: Array
     ) -> tuple[Array, Array]:
         """Return means and variances (N,) at a point (d,) after each of N single changes."""
         if not self._cross.has_unit_diagonal:
@@ -311,8 +331,23 @@ class Surrogate:
         explained = np.einsum("ij,ij->i", whitened, whitened)
         return mean, self.variance * np.maximum(own - explained, 1e-12)
 
+    def terms(self) -> list[TermPosterior]:
+        """Return the posteriors of the terms of the kernel, if it is a sum; none otherwise.
+
+        Their means add up to that of the process.
+        """
+        return [TermPosterior(term.columns, self._of_term(term)) for term in self._terms()]
+
+    def covariance_with(self, points: Array) -> PosteriorCovariance:
+        """Return the covariances of the posterior with some points (a, d)."""
+        whitened = _Whitened(self._cross, self._whitener)
+        return PosteriorCovariance(self._given(points), whitened, points, self.variance)
+
+    def _of_term(self, term: Term) -> Callable[[Array], tuple[Array, Array]]:
+        return lambda points: self._from_covariances(term.covariances(points), term.variance)
+
     def posterior_gradient(
-        self, point: Array, columns: NDArray[np.int64]
+        self, point: Array, columns: Indices
     ) -> tuple[float, float, Array, Array]:
         """Return mean, variance and their derivatives in numeric columns at one point (d,)."""
         # (n + p,), (n + p, c), one, (c,)
@@ -326,6 +361,21 @@ class Surrogate:
         if reduction < 1e-12:
             reduction, variance_gradient = 1e-12, np.zeros(len(columns))
         return float(mean), self.variance * reduction, mean_gradient, variance_gradient
+
+
+class _Whitened:
+    """Covariances with the observations times the whitener (n + p, n + p)."""
+
+    def __init__(self, cross: CrossCovariance, whitener: Array) -> None:
+        self._cross, self._whitener = cross, whitener
+
+    def __call__(self, points: Array) -> Array:
+        whitened: Array = self._cross(points) @ self._whitener
+        return whitened
+
+    def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
+        covariances, slopes = self._cross.slopes(point, columns)
+        return covariances @ self._whitener, self._whitener.T @ slopes
 
 
 def variance_and_rest(

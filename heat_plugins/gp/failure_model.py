@@ -65,14 +65,7 @@ class FailureModel:
 def fit_failures(
     builder: KernelBuilder, history: History, budget: ModelBudget, cache: FitCache
 ) -> FailureModel | None:
-    """Return the model of failures; None where no trial has failed.
-
-    Args:
-        builder: Makes the kernels.
-        history: What is known.
-        budget: How many trials the model may have.
-        cache: Where the last fit is kept.
-    """
+    """Return the model of failures; None where no trial has failed."""
     if not len(history.failed):
         return None
     points, has_failed = history.in_order_of_ending()

@@ -26,11 +26,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
-from heat_plugins.gp.exact_gp import Hyperparameters, fit, log_prior_of_no_noise
+from heat_plugins.gp.exact_gp import (
+    LOG_NOISE_BOUNDS,
+    Hyperparameters,
+    NegativeLogDensity,
+    fit,
+    log_prior_of_no_noise,
+)
 from heat_plugins.gp.outcome_data import OutcomeData
+from heat_plugins.gp.slice_sampling import slice_samples
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Space
@@ -43,7 +51,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["CLEAR_EVIDENCE", "Candidates", "FitCache", "KernelFit", "fitted"]
+__all__ = ["CLEAR_EVIDENCE", "Candidates", "FitCache", "KernelFit", "fitted", "sampled"]
 
 CLEAR_EVIDENCE = 5.0  # difference of log densities
 # By how much noise must be more likely than none before values may, and must, have it.
@@ -54,6 +62,8 @@ CLEAR_NOISE = 25.0
 LEAST_NOISE = 1e-3
 MUCH_NOISE = 0.15
 TURN_OF_NOISE = 3  # every how many trials, where nobody can tell
+# Of hyperparameters, and sweeps before the first: the chain begins at the most likely ones.
+N_SAMPLES, N_BURN = 8, 2
 
 
 class Candidates(NamedTuple):
@@ -129,14 +139,7 @@ class FitCache:
 def fitted(
     builder: KernelBuilder, data: OutcomeData, max_points: int, cache: FitCache
 ) -> KernelFit:
-    """Return the kernel for what is known about one outcome.
-
-    Args:
-        builder: Makes the kernels.
-        data: The observations.
-        max_points: How many of them to fit to at the most.
-        cache: Where the last full fit is kept.
-    """
+    """Return the kernel for what is known about one outcome, fitted to at most ``max_points``."""
     n = len(data)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
@@ -166,8 +169,35 @@ def fitted(
         start=start.hyperparameters,
         known_noise=some.noise,
         learns_rest=data.learns_rest,
+        has_prior=_has_prior(builder),
     )
     return replace(start, kernel=kernel, hyperparameters=more.hyperparameters)
+
+
+def sampled(chosen: KernelFit, data: OutcomeData, max_points: int) -> list[Hyperparameters]:
+    """Return samples of the hyperparameters of a kernel, given what it was fitted to.
+
+    They depend on the observations alone, as the most likely hyperparameters do.
+    """
+    some, most_likely = data.to_fit(max_points), chosen.hyperparameters
+    density = NegativeLogDensity(chosen.kernel, some.points, some.values, some.noise)
+    is_known = some.noise is not None and not np.isnan(some.noise).any()
+    is_fixed = chosen.is_noise_free or (is_known and not data.learns_rest)
+    noise_bounds = (most_likely.log_noise,) * 2 if is_fixed else LOG_NOISE_BOUNDS
+    samples = slice_samples(
+        lambda vector: -density.value(Hyperparameters.from_vector(vector)),
+        most_likely.to_vector(),
+        np.concatenate([chosen.kernel.bounds, [noise_bounds]]),
+        N_SAMPLES,
+        N_BURN,
+        np.random.default_rng([len(data), crc32(data.values.tobytes())]),
+    )
+    return [Hyperparameters.from_vector(vector) for vector in samples]
+
+
+def _has_prior(builder: KernelBuilder) -> bool:
+    """Whether the priors of hyperparameters count, rather than the likelihood alone."""
+    return builder.model.hyperparameters != "maximum-likelihood"
 
 
 def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
@@ -199,6 +229,7 @@ def _candidates(
                 deterministic=is_noise_free,
                 known_noise=some.noise,
                 learns_rest=data.learns_rest,
+                has_prior=_has_prior(builder),
             )
             chosen = KernelFit(
                 kernel,
@@ -213,7 +244,9 @@ def _candidates(
             return fit_with(is_noise_free=bool(data.deterministic))
         exact, density = fit_with(is_noise_free=True)
         noisy, noisy_density = fit_with(is_noise_free=False)
-        evidence = noisy_density - density - log_prior_of_no_noise()
+        evidence = noisy_density - density
+        if _has_prior(builder):
+            evidence -= log_prior_of_no_noise()
         noise = noisy.hyperparameters.noise
         if evidence > CLEAR_NOISE and noise > MUCH_NOISE:
             return noisy, noisy_density

@@ -8,7 +8,13 @@ import numpy as np
 
 from heat_plugins.space import Array
 
-__all__ = ["place_of", "standardise", "standardise_noise", "value_of_one"]
+__all__ = [
+    "place_of",
+    "standardise",
+    "standardise_noise",
+    "value_of_one",
+    "with_unit_deviation",
+]
 
 # How far above the median an outlier may stand, in spreads of the better half. Random values
 # of well-behaved problems stay below it.
@@ -77,11 +83,8 @@ def standardise(values: Array, boundary: float = -np.inf) -> Array:
 
     Values are minimised. A value far on the bad side (an objective that returns 1e9 or
     infinity for "did not work") says little more than "bad": it is pulled in, so that the
-    good values keep their differences. Good values are left alone unless infinite.
-
-    Args:
-        values: (n,) the values.
-        boundary: Where bad values begin, if that is known: it stays among them.
+    good values keep their differences. Good values are left alone unless infinite. The boundary,
+    where bad values begin, stays among them if it is known.
     """
     finite = values[np.isfinite(values)]
     if finite.size == 0:
@@ -100,11 +103,17 @@ def standardise(values: Array, boundary: float = -np.inf) -> Array:
     step = 0.1 * (known.max() - known.min()) or 1.0
     values = np.where(np.isposinf(values), known.max() + step, values)
     values = np.where(np.isneginf(values), known.min() - step, values)
+    return with_unit_deviation(values, max(abs(median), float(np.max(np.abs(values)))))
+
+
+def with_unit_deviation(values: Array, largest: float) -> Array:
+    """Return finite values (n,) with mean 0 and deviation 1.
+
+    Zeros if nothing but the rounding of numbers as large as ``largest`` tells them apart.
+    """
     centred: Array = values - values.mean()
     furthest = np.max(np.abs(centred))
-    if furthest <= 1e-15 * max(
-        abs(median), np.max(np.abs(values))
-    ):  # nothing but rounding differs
+    if furthest <= 1e-15 * largest:
         return np.zeros_like(centred)
     centred /= furthest  # squares of tiny differences would underflow
     standardised: Array = centred / centred.std()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.gp.exact_gp import (
@@ -14,15 +13,13 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     variance_and_rest,
 )
-from heat_plugins.gp.fit import FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import FitCache, KernelFit, fitted, sampled
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import place_of
 from heat_plugins.kernels.build import KernelBuilder
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Indices, Space
 
 __all__ = ["Outcome", "Outcomes", "fit_outcome", "modelled_constraints"]
-
-Indices = NDArray[np.int64]
 
 # Every model takes its time in every suggestion, whatever it has to tell.
 MOST_CONSTRAINTS = 10
@@ -45,6 +42,8 @@ class Outcome:
         zero: Where 0 lies among the standardised values of a constraint; NaN of an objective.
         believed: (k,) what to take for the true values: those that came, or what the model
             makes of them where their noise is known.
+        samples: The same posterior with other likely hyperparameters each, where these are
+            sampled.
     """
 
     surrogate: Surrogate
@@ -55,8 +54,9 @@ class Outcome:
     is_deterministic: bool
     zero: float
     believed: Array
+    samples: tuple[Surrogate, ...] = ()
 
-    def incumbent(self, among: NDArray[np.bool_], row: int | None) -> float | None:
+    def incumbent(self, among: Bools, row: int | None) -> float | None:
         """Return the standardised value to improve on; None where there is none.
 
         Args:
@@ -94,6 +94,19 @@ class Outcomes:
     pending: Array
     log_success: BatchFunction | None = None
     leaves_out_constraints: bool = False
+
+    def by_sample(self) -> list[Outcomes]:
+        """Return one for each sample of hyperparameters; itself where these are not sampled."""
+        n_samples = len(self.objectives[0].samples)
+        if not n_samples:
+            return [self]
+        return [
+            replace(
+                self,
+                objectives=[replace(each, surrogate=each.samples[i]) for each in self.objectives],
+            )
+            for i in range(n_samples)
+        ]
 
     def expect_failure(self, points: Array) -> bool:
         """Whether the first of points (k, d), if there is one, will rather fail than not."""
@@ -143,38 +156,42 @@ def fit_outcome(
     chosen = fitted(builder, data, budget.fit_points, cache) if fit is None else fit
     points, values, noise = data.standardised
     some = _model_points(builder.space, points, data.values, centre, budget.model_points)
-    hyperparameters = chosen.hyperparameters
-    if noise is not None and not np.isnan(noise).any():
-        noise = np.maximum(noise, DETERMINISTIC_NOISE)
-        variance, rest = variance_and_rest(
-            chosen.kernel,
-            hyperparameters,
-            points[some],
-            values[some],
-            noise[some],
-            learns_rest=data.learns_rest,
-        )
-        hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
-        noise = (noise + rest) / variance
+    noise = None if noise is None else noise[some]
     # Failed points too: without a value, but not to be surrounded by more of their kind.
-    surrogate = Surrogate(
-        chosen.kernel,
-        hyperparameters,
-        points[some],
-        values[some],
-        None if without_value is None else without_value[-budget.model_points // 2 :],
-        None if noise is None else noise[some],
-    )
+    pending = None if without_value is None else without_value[-budget.model_points // 2 :]
+
+    def surrogate_with(hyperparameters: Hyperparameters) -> Surrogate:
+        shares = noise
+        if noise is not None and not np.isnan(noise).any():
+            known = np.maximum(noise, DETERMINISTIC_NOISE)
+            variance, rest = variance_and_rest(
+                chosen.kernel,
+                hyperparameters,
+                points[some],
+                values[some],
+                known,
+                learns_rest=data.learns_rest,
+            )
+            hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
+            shares = (known + rest) / variance
+        return Surrogate(
+            chosen.kernel, hyperparameters, points[some], values[some], pending, shares
+        )
+
+    surrogate = surrogate_with(chosen.hyperparameters)
+    samples: list[Hyperparameters] = []
+    if builder.model.hyperparameters == "slice-sampling":
+        samples = sampled(chosen, data, budget.fit_points)
     return Outcome(
-        surrogate,
-        chosen,
-        values,
-        rows,
-        rows[some],
-        chosen.is_noise_free,
-        # Where a constraint begins to be broken.
-        place_of(0.0, data.values, values, data.boundary),
-        values if noise is None else surrogate.mean(points),
+        surrogate=surrogate,
+        chosen=chosen,
+        values=values,
+        rows=rows,
+        modelled=rows[some],
+        is_deterministic=chosen.is_noise_free,
+        zero=place_of(0.0, data.values, values, data.boundary),
+        believed=values if noise is None else surrogate.mean(points),
+        samples=tuple(surrogate_with(sample) for sample in samples),
     )
 
 

@@ -48,12 +48,8 @@ def has_conflicts(points: Array, values: Array) -> bool:
 def noise_is_underreported(space: Space, points: Array, values: Array, noise: Array) -> bool:
     """Whether repeated measurements disagree by more than their reported variances allow.
 
-    Args:
-        space: The parameters.
-        points: (n, d) observed points.
-        values: (n,) their values, as they came.
-        noise: (n,) reported variances, NaN where there is none; pairs with such a one say
-            nothing.
+    Values (n,) are as they came. Noise (n,) is NaN where none was reported; pairs with such a
+    one say nothing.
     """
     known = ~np.isnan(noise)
     if np.count_nonzero(known) < 2:

@@ -101,14 +101,7 @@ class FailureEffects:
 def failure_effects(
     builder: KernelBuilder, conditions: Conditions | None, history: History, budget: ModelBudget
 ) -> FailureEffects | None:
-    """Return what failures depend on; None where no trial has failed.
-
-    Args:
-        builder: Makes the kernels.
-        conditions: When each parameter exists; None where all always do.
-        history: What is known.
-        budget: How many trials the model may have.
-    """
+    """Return what failures depend on; None where no trial has failed."""
     if not len(history.failed):
         return None
     placed = canonical(history.without_halves(builder.optional), builder.symmetry())

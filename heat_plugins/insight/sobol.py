@@ -26,6 +26,7 @@ from scipy.stats import qmc
 
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.gp.fit import Candidates
+from heat_plugins.gp.outcome_transform import with_unit_deviation
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
@@ -60,12 +61,8 @@ def importances(
 ) -> Array:
     """Return the total effect (d,) of each parameter on what a model makes of a history.
 
-    Args:
-        space: The parameters.
-        model: The kernel and the structure of the surrogate.
-        points: (n, d) observed points, n > 0.
-        values: (n,) their values, finite.
-        rng: Chooses trials where there are very many, and the background.
+    That is n > 0 points (n, d) with finite values (n,), of which some are drawn where there are
+    very many.
     """
     # Not the best and the latest, as for a suggestion: every part of the space counts.
     some = np.sort(rng.permutation(len(points))[:MOST_TRIALS])
@@ -77,10 +74,7 @@ def importances(
 def fit_everywhere(builder: KernelBuilder, points: Array, values: Array) -> Surrogate:
     """Return a surrogate that is meant for the whole space and not for its best part.
 
-    Args:
-        builder: Makes the kernel; with the structure "auto", those that are compared.
-        points: (n, d) observed points.
-        values: (n,) their values as :func:`scaled` returns them.
+    It is fitted to points (n, d) and their values (n,) as :func:`scaled` returns them.
     """
     combinations = Candidates.of(builder).combinations.values()
     kernels = [builder.kernel(combination, len(points)) for combination in combinations]
@@ -104,13 +98,7 @@ def scaled(values: Array) -> Array:
     if high > low:
         reach = OUTLIER_LIMIT * (high - low)
         values = np.clip(values, low - reach, high + reach)
-    centred: Array = values - values.mean()
-    largest = np.max(np.abs(centred))
-    if largest <= 1e-15 * np.max(np.abs(values)):  # nothing but rounding differs
-        return np.zeros_like(centred)
-    centred /= largest  # squares of tiny differences would underflow
-    standardised: Array = centred / centred.std()
-    return standardised
+    return with_unit_deviation(values, float(np.max(np.abs(values))))
 
 
 class SobolIndices(NamedTuple):
@@ -143,8 +131,7 @@ def sobol_indices(
         space: The parameters.
         mean: The function, of points (n, d).
         rng: Draws the background.
-        conditions: When each parameter exists; None where all always do. One that does not
-            exist makes no difference.
+        conditions: When parameters exist; one that does not makes no difference.
         most_evaluations: Of the function, if the background may be smaller for it.
     """
     all_places = [_places(parameter, rng) for parameter in space.parameters]

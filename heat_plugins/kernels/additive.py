@@ -43,7 +43,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
-from heat_plugins.kernels.centred import Centred, CentredMatrix, Reference, mean_variance
+from heat_plugins.kernels.centred import Centred, Reference, centred_matrix, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.kernels.features import FeatureMap
@@ -183,7 +183,7 @@ class OrdersKernel(Kernel):
         of_numbers, parts = self.split_units(of_units)
         numbers, number_slopes = self.numbers.mean_variances(of_numbers)
         units = [
-            mean_variance(unit, part, prepared, reference.shares, self.orthogonal)
+            mean_variance(unit, part, prepared, reference.shares, centre=self.orthogonal)
             for unit, part, prepared, reference in zip(
                 self.units, parts, self._prepared_references, self.references, strict=True
             )
@@ -342,13 +342,13 @@ class OrdersKernel(Kernel):
         features = prepared.features
         numbers, numbers_pullback = self.numbers.matrices(of_numbers, prepared.numbers)
         units = [
-            CentredMatrix(unit, part, its, prepared.n, reference.shares, self.orthogonal)
+            centred_matrix(unit, part, its, prepared.n, reference.shares, centre=self.orthogonal)
             for unit, part, its, reference in zip(
                 self.units, parts, prepared.units, self.references, strict=True
             )
         ]
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
-        terms = self._terms(sums, [*numbers, *[unit.matrix for unit in units]])
+        terms = self._terms(sums, [*numbers, *[matrix for matrix, _ in units]])
         strengths = self.strengths(theta)
         kernel = terms.value(strengths)
         norm, norm_slope = self._norm(theta)
@@ -363,8 +363,8 @@ class OrdersKernel(Kernel):
             by_parts = [np.zeros(1)]  # the level has a prior only
             if len(numbers):
                 by_parts.append(numbers_pullback(np.array(by_values[: len(numbers)])))
-            for unit, by_value in zip(units, by_values[len(numbers) :], strict=True):
-                by_parts.append(unit.pullback(by_value))
+            for (_, unit_pullback), by_value in zip(units, by_values[len(numbers) :], strict=True):
+                by_parts.append(unit_pullback(by_value))
             by_strengths = terms.by_log_strengths(strengths, by_raw)[: len(log_strengths)]
             of_raw = np.concatenate([by_weights, *by_parts, by_strengths])
             gradient: Array = of_raw + by_norm * norm_slope

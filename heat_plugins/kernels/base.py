@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,10 @@ __all__ = [
     "Kernel",
     "Prior",
     "Pullback",
+    "Term",
+    "central_differences",
     "normal_prior",
+    "points_around",
 ]
 
 Pullback = Callable[[Array], Array]
@@ -66,15 +69,15 @@ class CrossCovariance(ABC):
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return covariances (n,) of a point (d,) and their slopes (n, c) in some columns."""
-        covariances = self(_around(point, columns))
-        return covariances[0], _central_differences(covariances)
+        covariances = self(points_around(point, columns))
+        return covariances[0], central_differences(covariances)
 
     def own_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the covariance of a point (d,) with itself, and its slopes (c,)."""
         if self.has_unit_diagonal:
             return 1.0, np.zeros(len(columns))
-        diagonal = self.diagonal(_around(point, columns))
-        return float(diagonal[0]), _central_differences(diagonal[:, None])[0]
+        diagonal = self.diagonal(points_around(point, columns))
+        return float(diagonal[0]), central_differences(diagonal[:, None])[0]
 
     def slopes_with_own(self, point: Array, columns: Indices) -> tuple[Array, Array, float, Array]:
         """Return both: :meth:`slopes`, then :meth:`own_slopes`."""
@@ -92,15 +95,23 @@ class CrossFunction(CrossCovariance):
         return self._function(points)
 
 
-def _around(point: Array, columns: Indices) -> Array:
+class Term(NamedTuple):
+    """A term of a kernel that is a sum: a function of some columns (c,) only."""
+
+    columns: Indices
+    variance: float  # of any point
+    covariances: CrossCovariance  # of points (m, d) with the observations, (m, n)
+
+
+def points_around(point: Array, columns: Indices) -> Array:
     """Return the point (d,), then points a step above and a step below it in each column."""
     place = point[columns]
     steps = np.concatenate([place + DIFFERENCE_STEP, place - DIFFERENCE_STEP])
     return np.concatenate([point[None], apply_changes(point, np.tile(columns, 2), steps)])
 
 
-def _central_differences(around: Array) -> Array:
-    """Return slopes (n, c) from values (1 + 2c, n) at the points of :func:`_around`."""
+def central_differences(around: Array) -> Array:
+    """Return slopes (n, c) from values (1 + 2c, n) at the points of :func:`points_around`."""
     n_columns = len(around) // 2
     above, below = around[1 : n_columns + 1], around[n_columns + 1 :]
     return (above - below).T / (2.0 * DIFFERENCE_STEP)
@@ -148,6 +159,10 @@ class Kernel(ABC):
     @abstractmethod
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
+
+    def terms(self, theta: Array, points: Array) -> list[Term]:
+        """Return the terms of a sum over columns, given observations (n, d); none for no sum."""
+        return []
 
 
 def normal_prior(values: Array, centre: Array | float, spread: float) -> Prior:

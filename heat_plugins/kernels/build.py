@@ -5,7 +5,7 @@ space, model -> columns by kind -> units -> kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -26,11 +26,13 @@ from heat_plugins.kernels.features import (
     Part,
     SortedBlock,
 )
+from heat_plugins.kernels.graph_cells import GraphCells
 from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.kernels.group_average import AllPermutations, GivenPermutations, MatchKernel
 from heat_plugins.kernels.order_terms import loses_digits
 from heat_plugins.kernels.permutations import closure, orbits, sample
 from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
+from heat_plugins.kernels.relabelling import RelabellingKernel
 from heat_plugins.kernels.units import (
     ChoiceDistance,
     ChoiceUnit,
@@ -43,9 +45,11 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.categorical import ListedValues, Ordinal
 from heat_plugins.space.conditions import Conditions
+from heat_plugins.space.graph_columns import GraphColumns
 from heat_plugins.space.graphs import adjacency, is_complete
-from heat_plugins.space.symmetry import Block, Symmetry
+from heat_plugins.space.symmetry import Block, GraphBlock, SymmetricColumns, Symmetry
 from heat_plugins.spec.declared import kind_of, number_places, places_of, positions_of
+from heat_plugins.spec.graph_layout import layout_of
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
     Additive,
@@ -111,7 +115,9 @@ class KernelBuilder:
         for invariance, columns in self._groups:
             self._check_group(invariance, columns)
         self._check_anchors()
+        self._labelled_graphs = self._find_labelled_graphs()
         grouped = [column for _, columns in self._groups for column in columns]
+        grouped += [column for graph, _ in self._labelled_graphs for column in graph.columns]
         if model.numeric_choices == "auto" and self._has_remainders and model.has_ard:
             for column in np.setdiff1d(np.arange(len(space)), grouped):
                 self._look_for_numbers(int(column))
@@ -138,7 +144,8 @@ class KernelBuilder:
         n_features = np.where(self.space.is_discrete, self.space.n_levels, 1.0)
         n_features[n_features == 2.0] = 1.0
         n_features[self._is_wide(np.arange(len(self.space)))] = COST_OF_COMPARISON
-        return min(limit, int(np.sqrt(MOST_FIT_PRODUCTS / n_features.sum())))
+        n_products = n_features.sum() + sum(c.elements.size for _, c in self._labelled_graphs)
+        return min(limit, int(np.sqrt(MOST_FIT_PRODUCTS / n_products)))
 
     def _is_always_there(self, name: str) -> bool:
         return name in self.space.column and not self.optional[self.space.column[name]]
@@ -221,6 +228,22 @@ class KernelBuilder:
                 f"{names} have; use the method 'sort'"
             )
 
+    def _find_labelled_graphs(self) -> list[tuple[GraphColumns, GraphCells]]:
+        """Return the graphs whose parameters are all there, with their cells."""
+        found = []
+        for graph in self.model.labelled_graphs:
+            if all(self._is_always_there(name) for name in graph.names):
+                special = (*self.model.graphs, *self.model.order, *self.model.scales)
+                both = [name for name in graph.names if name in special]
+                if both:
+                    raise ValueError(
+                        "parameters of a labelled graph must have neither graphs, orders nor "
+                        f"quantities of their own, {both} have"
+                    )
+                columns = GraphColumns(self.space, layout_of(graph))
+                found.append((columns, GraphCells(columns, graph.n_samples, graph.counts)))
+        return found
+
     def _check_anchors(self) -> None:
         for name, value in (item for point in self.model.anchors for item in point.items()):
             if name not in self.space.column:
@@ -244,7 +267,7 @@ class KernelBuilder:
         return self._symmetry
 
     def _find_symmetry(self) -> Symmetry | None:
-        blocks = []
+        blocks: list[SymmetricColumns] = [GraphBlock(g) for g, _ in self._labelled_graphs]
         for invariance, columns in self._groups:
             if invariance.permutations is None:
                 blocks.append(Block(columns))
@@ -291,6 +314,10 @@ class KernelBuilder:
         if self._entry.kind == "whole":
             factory = self._entry.factory
             assert factory is not None
+            if self._entry.is_of_graph:
+                graphs = [graph for graph, _ in self._labelled_graphs]
+                columns = np.array([c for graph in graphs for c in graph.columns], dtype=np.int64)
+                return self._with_rest(lambda _: _product_of(map(factory, graphs)), columns)
             columns = self._discrete()
             if not self._entry.is_for_ordered:
                 columns = columns[self._is_unordered(columns)]
@@ -306,7 +333,14 @@ class KernelBuilder:
         return self._mixed(self._product)
 
     def _discrete(self) -> Indices:
-        return self._every[self.space.is_discrete[self._every]]
+        return self._every[self._is_choice()[self._every]]
+
+    def _is_choice(self) -> Bools:
+        """Return which columns are choices, or part of a graph."""
+        is_choice = self.space.is_discrete.copy()
+        for graph, _ in self._labelled_graphs:
+            is_choice[graph.columns] = True
+        return is_choice
 
     def _with_rest(self, kernel: Callable[[Indices], Kernel], columns: Indices) -> Kernel:
         """Return a kernel of some columns, times or plus the default kernel of the others."""
@@ -320,7 +354,7 @@ class KernelBuilder:
     def _mixed(self, kernel: Callable[[Indices], Kernel]) -> Kernel:
         """Return the kernel of all columns, or of choices and numbers apart."""
         every = self._every
-        numeric = every[~self.space.is_discrete[every]]
+        numeric = np.setdiff1d(every, self._discrete())
         # A profile is a function of the Hamming distance, so numbers stay outside.
         apart = self.model.mixing != "product" or self._profile() is not None
         if not apart or not len(numeric):
@@ -365,6 +399,11 @@ class KernelBuilder:
                     factors.append(self._match_kernel(invariance, block))
                 else:
                     parts.append(self._part(invariance, block))
+        for graph, cells in self._labelled_graphs:
+            if np.isin(graph.columns, columns).all():
+                factors.append(RelabellingKernel(cells, is_tied=not has_ard))
+                if cells.counts is not None:
+                    parts.append(cells.counts)
         anchors = self._anchors(columns)
         if anchors is not None:
             parts.append(AnchorDistances(anchors))
@@ -381,7 +420,7 @@ class KernelBuilder:
             feature_map = self._feature_map(numbers, [self._columns(numbers)])
             tie = None if has_ard else Tie(feature_map.log_scales)
             factors.append(DistanceKernel(feature_map, (), Matern52(), tie))
-        return factors[0] if len(factors) == 1 else Combined(factors, "product")
+        return _product_of(factors)
 
     def _feature_map(self, columns: Indices, parts: list[Part]) -> FeatureMap:
         """Return the same map for the models of all objectives and constraints.
@@ -489,6 +528,12 @@ class KernelBuilder:
                 else:
                     feature_map = FeatureMap([self._part(invariance, block)])
                     units.append((DistanceKernel(feature_map), block))
+        for graph, cells in self._labelled_graphs:
+            if np.isin(graph.columns, columns).all():
+                kernels: list[Kernel] = [RelabellingKernel(cells)]
+                if cells.counts is not None:
+                    kernels.append(DistanceKernel(FeatureMap([cells.counts])))
+                units.append((_product_of(kernels), graph.columns))
         anchors = self._anchors(columns)
         if anchors is not None:
             counted = np.flatnonzero(~np.all(np.isnan(anchors), axis=0))
@@ -549,7 +594,8 @@ class KernelBuilder:
         """Whether the kernel, if a product, has one factor for each parameter."""
         # Several numbers have one distance together.
         has_numbers = int(np.sum(~self.space.is_discrete)) > 1
-        is_plain = not self._groups and not self.model.anchors and self._profile() is None
+        is_grouped = self._groups or self._labelled_graphs
+        is_plain = not is_grouped and not self.model.anchors and self._profile() is None
         return is_plain and not has_numbers
 
     def own_variance(self, column: int, kernel: Kernel, theta: Array) -> float:
@@ -578,3 +624,8 @@ class KernelBuilder:
         points = np.zeros((len(places), len(self.space)))
         points[:, column] = places
         return Reference(points, shares)
+
+
+def _product_of(factors: Iterable[Kernel]) -> Kernel:
+    factors = list(factors)
+    return factors[0] if len(factors) == 1 else Combined(factors, "product")

@@ -17,6 +17,7 @@ from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
 from heat_plugins.kernels.baselines.spectral import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.kernels.baselines.string import StringKernel
+from heat_plugins.kernels.baselines.weisfeiler_lehman import WeisfeilerLehmanKernel
 from heat_plugins.kernels.distance import DistanceKernel, Tie
 from heat_plugins.kernels.features import AnchorDistances, FeatureMap
 from heat_plugins.kernels.profiles import Matern52, RationalQuadratic
@@ -95,4 +96,11 @@ BUILT_IN = (
     ),
     KernelEntry("hed", "BODi's embedding by 128 anchors", factory=_hed, takes_graphs=False),
     KernelEntry("ssk", "BOSS's subsequences", factory=_ssk, takes_graphs=False),
+    KernelEntry(
+        "weisfeiler-lehman",
+        "NASBOWL's counts of refined labels, of a LabelledGraph",
+        factory=WeisfeilerLehmanKernel,
+        is_of_graph=True,
+        takes_graphs=False,
+    ),
 )

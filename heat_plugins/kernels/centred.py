@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from heat_plugins.kernels.base import Kernel
+from heat_plugins.kernels.base import Kernel, Pullback
 from heat_plugins.space import Array, Indices
 
-__all__ = ["Centred", "CentredMatrix", "Reference", "mean_variance"]
+__all__ = ["Centred", "Reference", "centred_matrix", "mean_variance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +31,12 @@ class Reference:
 
 
 def mean_variance(
-    unit: Kernel, part: Array, prepared: Any, shares: Array, centre: bool
+    unit: Kernel, part: Array, prepared: Any, shares: Array, *, centre: bool
 ) -> tuple[float, Array]:
-    """Return the mean of k~(x, x) over the reference points of a unit, and its gradient.
+    """Return the mean of k~(x, x) over the prepared reference points of a unit, and its gradient.
 
-    Args:
-        unit: The unit.
-        part: Its hyperparameters.
-        prepared: Its reference points, prepared.
-        shares: (r,) what each of them counts for.
-        centre: Whether the mean is taken out.
+    The gradient is that in the hyperparameters of the unit, its part of all; each reference point
+    counts for its share (r,).
     """
     kernel, pullback = unit.matrix_and_pullback(part, prepared)  # (r, r)
     own = float(shares @ np.diagonal(kernel))
@@ -56,40 +52,36 @@ def mean_variance(
     return own / mean - square / mean**2, pullback(by_kernel - by_m - by_m.T)
 
 
-class CentredMatrix:
-    """The kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
+def centred_matrix(
+    unit: Kernel, part: Array, prepared: Any, n: int, shares: Array, *, centre: bool
+) -> tuple[Array, Pullback]:
+    """Return the kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
 
     The unit's own matrix covers the observations and, after them, the reference points.
     """
+    full, full_pullback = unit.matrix_and_pullback(part, prepared)
+    own = full[:n, :n]
+    if not centre:
 
-    def __init__(
-        self, unit: Kernel, part: Array, prepared: Any, n: int, shares: Array, centre: bool
-    ) -> None:
-        full, self._pullback = unit.matrix_and_pullback(part, prepared)
-        self._n, self._shares, self._centre = n, shares, centre
-        self._full_shape = full.shape
-        if not centre:
-            self.matrix = full[:n, :n]
-            return
-        self._m = full[:n, n:] @ shares  # (n,)
-        self._mean = float(shares @ full[n:, n:] @ shares)
-        self._own = full[:n, :n]
-        relative = self._m / self._mean
-        self.matrix = self._own / self._mean
-        self.matrix -= np.outer(relative, relative)
-
-    def pullback(self, by_matrix: Array) -> Array:
-        """Return the derivative in the unit's hyperparameters; the argument is symmetric."""
-        n, shares = self._n, self._shares
-        by_full = np.zeros(self._full_shape)
-        if not self._centre:
+        def plain_pullback(by_matrix: Array) -> Array:
+            by_full = np.zeros(full.shape)
             by_full[:n, :n] = by_matrix
-            return self._pullback(by_full)
-        mean, m = self._mean, self._m
+            return full_pullback(by_full)
+
+        return own, plain_pullback
+
+    m = full[:n, n:] @ shares  # (n,)
+    mean = float(shares @ full[n:, n:] @ shares)
+    relative = m / mean
+    matrix = own / mean
+    matrix -= np.outer(relative, relative)
+
+    def pullback(by_matrix: Array) -> Array:
+        by_full = np.zeros(full.shape)
         np.divide(by_matrix, mean, out=by_full[:n, :n])
         by_m = by_matrix @ m
         by_mean = (
-            -float(np.einsum("ij,ij->", by_matrix, self._own)) / mean**2
+            -float(np.einsum("ij,ij->", by_matrix, own)) / mean**2
             + 2.0 * float(m @ by_m) / mean**3
         )
         by_m *= -2.0 / mean**2
@@ -97,7 +89,9 @@ class CentredMatrix:
         by_full[:n, n:] = 0.5 * np.outer(by_m, shares)
         by_full[n:, :n] = by_full[:n, n:].T
         by_full[n:, n:] = by_mean * np.outer(shares, shares)
-        return self._pullback(by_full)
+        return full_pullback(by_full)
+
+    return matrix, pullback
 
 
 class Centred:

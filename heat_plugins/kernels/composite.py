@@ -40,7 +40,6 @@ class Combined(Kernel):
     def __init__(
         self, children: Sequence[Kernel], how: Literal["product", "sum", "mixture"]
     ) -> None:
-        """Put the hyperparameters of the children one after the other."""
         self.children = tuple(children)
         self.how = how
         bounds = [child.bounds for child in children]
@@ -93,13 +92,10 @@ class Combined(Kernel):
         share = self._share(theta)
 
         def pullback(by_kernel: Array) -> Array:
-            gradients = []
-            for i, child_pullback in enumerate(pullbacks):
-                others = [kernel for j, kernel in enumerate(kernels) if j != i]
-                slope = np.full(by_kernel.shape, (1.0 - share) / len(kernels))
-                if share > 0.0:
-                    slope += share * product_of(others, by_kernel.shape)
-                gradients.append(child_pullback(by_kernel * slope))
+            gradients = [
+                child_pullback(by_kernel * _slope(kernels, i, share))
+                for i, child_pullback in enumerate(pullbacks)
+            ]
             if self.how == "mixture":
                 difference = _combine(kernels, 1.0) - _combine(kernels, 0.0)
                 by_share = float(np.vdot(by_kernel, difference))
@@ -135,6 +131,15 @@ def _combine(kernels: Sequence[Array], share: float) -> Array:
     return share * product_of(kernels, kernels[0].shape) + (1.0 - share) * mean
 
 
+def _slope(kernels: Sequence[Array], i: int, share: float) -> Array:
+    """Return the derivative of :func:`_combine` in one of the kernels."""
+    slope = np.full(kernels[i].shape, (1.0 - share) / len(kernels))
+    if share > 0.0:
+        others = [kernel for j, kernel in enumerate(kernels) if j != i]
+        slope += share * product_of(others, slope.shape)
+    return slope
+
+
 class _CombinedCrossCovariance(CrossCovariance):
     """Covariances of all children, combined."""
 
@@ -163,9 +168,5 @@ class _CombinedCrossCovariance(CrossCovariance):
         )
         by_point = np.zeros_like(slopes[0])
         for i, slope in enumerate(slopes):
-            others = [covariance for j, covariance in enumerate(covariances) if j != i]
-            factor = np.full(len(slope), (1.0 - self._share) / len(slopes))
-            if self._share > 0.0:
-                factor += self._share * product_of(others, factor.shape)
-            by_point += factor[:, None] * slope
+            by_point += _slope(covariances, i, self._share)[:, None] * slope
         return _combine(covariances, self._share), by_point

@@ -35,7 +35,7 @@ from heat_plugins.kernels.formulas import exchange
 from heat_plugins.kernels.graph_distance import GraphDistance, exchange_slope
 from heat_plugins.kernels.profiles import Exponential, Profile
 from heat_plugins.kernels.wide_columns import WideColumns
-from heat_plugins.space import Array, Bools, Indices, Space
+from heat_plugins.space import Array, Bools, Indices
 
 __all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
 
@@ -146,11 +146,6 @@ class DistanceKernel(Kernel):
             + [LOG_SHAPE_BOUNDS] * self.profile.n_shapes
         )
 
-    @staticmethod
-    def of(space: Space) -> DistanceKernel:
-        """Return the default: the heat kernel on choices times the RBF kernel on numbers."""
-        return DistanceKernel(FeatureMap.of(space))
-
     @property
     def names(self) -> tuple[str, ...]:
         """What each weight is about."""
@@ -231,7 +226,7 @@ class DistanceKernel(Kernel):
         distances = squared_distances(weighted, weighted)
         if self.wide is not None and prepared.codes is not None:
             of_wide = weights[self._n_plain : self._n_without_graphs]
-            self.wide.add_distances(of_wide, prepared.codes, prepared.codes, to=distances)
+            self.wide.add_own_distances(of_wide, prepared.codes, to=distances)
         if self.graphs:
             table = _block_diagonal([table for table, _ in tables])
             distances += prepared.indicators @ (table @ prepared.indicators.T)
@@ -380,63 +375,55 @@ class _DistanceCrossCovariance(CrossCovariance):
                 mine = self.of_changes(point, columns[is_mine], coordinates[is_mine])
                 covariances[is_mine] = mine
             return covariances
-        parts = self._part_of[columns]
-        plain = parts >= 0
-        if plain.all():
-            change = self._exchanged(parts, point, columns, coordinates)
-        else:  # some columns are wide or graphs alone
-            change = np.zeros((len(columns), len(self._features)))
-            if plain.any():
-                change[plain] = self._exchanged(
-                    parts[plain], point, columns[plain], coordinates[plain]
-                )
-        wide = self._wide_of[columns]
-        is_wide = wide >= 0
-        if is_wide.any():
-            change[is_wide] = self._exchanged_wide(
-                wide[is_wide], point[columns[is_wide]], coordinates[is_wide]
-            )
-        first = self._first_row[columns]
-        graph = first >= 0
-        if graph.any():
-            new = first[graph] + coordinates[graph].astype(np.int64)
-            old = first[graph] + point[columns[graph]].astype(np.int64)
-            change[graph] += self._rows[new] - self._rows[old]
-        place = self._place_of[columns]
-        is_place = place >= 0
-        if is_place.any():
-            change[is_place] += self._exchanged_places(
-                place[is_place], point[columns[is_place]], coordinates[is_place]
-            )
+        kinds = (  # of which a column may have several
+            (self._part_of, self._exchanged_features),
+            (self._wide_of, self._exchanged_wide),
+            (self._first_row, self._exchanged_graphs),
+            (self._place_of, self._exchanged_places),
+        )
+        change: Array | None = None
+        for place_of, exchanged in kinds:
+            places = place_of[columns]
+            rows = places >= 0
+            if change is None and rows.all():  # mostly
+                change = exchanged(places, columns, point[columns], coordinates)
+                continue
+            if change is None:
+                change = np.zeros((len(columns), len(self._features)))
+            if rows.any():
+                changed = columns[rows]
+                change[rows] += exchanged(places[rows], changed, point[changed], coordinates[rows])
+        assert change is not None
         change += self._distances(point[None])
         return self._profile.value(np.maximum(change, 0.0, out=change), self._shape)
 
-    def _exchanged(
-        self, parts: Indices, point: Array, columns: Indices, coordinates: Array
+    # By how much the distances (N, n) change where a column (N,) goes from an old coordinate (N,)
+    # to a new one, for columns that all exist and their places (N,) among those of their kind.
+
+    def _exchanged_features(
+        self, parts: Indices, columns: Indices, old: Array, new: Array
     ) -> Array:
-        """Return by how much the distances change, in columns that are features."""
         assert self._columns is not None
         observed = self._observed[parts]  # (N, n)
-        new = self._columns.placed_coordinates(columns, coordinates)
-        old = self._columns.placed_coordinates(columns, point[columns])
+        new = self._columns.placed_coordinates(columns, new)
+        old = self._columns.placed_coordinates(columns, old)
         change = self._columns.distances(observed, new, parts)
         change -= self._columns.distances(observed, old, parts)
         change *= self._weights[parts, None]
         return change
 
-    def _exchanged_wide(self, wide: Indices, old: Array, new: Array) -> Array:
-        """Return by how much the distances change (N, n), in wide columns that all exist."""
+    def _exchanged_wide(self, wide: Indices, _: Indices, old: Array, new: Array) -> Array:
         observed = self._wide_codes[wide]
         change: Array = (observed != new[:, None]).astype(float)
         change -= observed != old[:, None]
         change *= self._wide_weights[wide, None]
         return change
 
-    def _exchanged_places(self, places: Indices, old: Array, new: Array) -> Array:
-        """Return by how much the distances change (N, n), in choices that are numbers.
+    def _exchanged_graphs(self, first: Indices, _: Indices, old: Array, new: Array) -> Array:
+        return self._rows[first + new.astype(np.int64)] - self._rows[first + old.astype(np.int64)]
 
-        With observed places p, (p - new)^2 - (p - old)^2 = (new - old) (new + old - 2 p).
-        """
+    def _exchanged_places(self, places: Indices, _: Indices, old: Array, new: Array) -> Array:
+        """With observed places p, (p - new)^2 - (p - old)^2 = (new - old) (new + old - 2 p)."""
         assert self._places is not None
         before, after = self._places.of(places, old), self._places.of(places, new)
         change: Array = self._observed_places[places]

@@ -189,11 +189,8 @@ class Columns:
 class ChoicePlaces:
     """Places of choices that are numbers, next to the one-hot features of the same choices.
 
-    The fit decides what counts: that two choices differ, how far apart they are, or both.
-
-    Args:
-        space: The parameters.
-        places: (g,) places in [0, 1] of the choices, by column.
+    The fit decides what counts: that two choices differ, how far apart they are, or both. Of each
+    column, the places (g,) of its choices are in [0, 1].
     """
 
     def __init__(self, space: Space, places: dict[int, Array]) -> None:
@@ -277,7 +274,6 @@ class SortedBlock:
     """Interchangeable parameters in sorted order, each place a parameter of its own."""
 
     def __init__(self, columns: Indices, places: Columns, name: str) -> None:
-        """Hold the columns, and the part that compares them once they are sorted."""
         self._columns = columns
         self._places = places
         self.owner: Indices = places.owner
@@ -331,7 +327,6 @@ class FeatureMap:
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Put the parts side by side."""
         self.parts = tuple(parts)
         sizes = [len(part.log_scales) for part in parts]
         starts = np.concatenate([[0], np.cumsum(sizes)])

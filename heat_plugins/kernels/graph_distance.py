@@ -46,7 +46,6 @@ class GraphDistance:
     """Distances between the choices of one parameter, as its weight varies."""
 
     def __init__(self, adjacency_matrix: Array) -> None:
-        """Find the eigenvalues and eigenvectors once."""
         eigenvalues, self._vectors = np.linalg.eigh(laplacian(adjacency_matrix))
         self._eigenvalues = np.maximum(eigenvalues, 0.0)
         positive = eigenvalues[eigenvalues > 1e-9 * max(1.0, eigenvalues[-1])]

@@ -28,7 +28,6 @@ sides.
 from __future__ import annotations
 
 from math import comb, factorial
-from typing import Protocol
 
 import numpy as np
 
@@ -38,23 +37,10 @@ from heat_plugins.kernels.features import count_choices
 from heat_plugins.kernels.units import OneWeight
 from heat_plugins.space import Array, Indices
 
-__all__ = ["AllPermutations", "GivenPermutations", "MatchKernel", "Matches"]
+__all__ = ["AllPermutations", "GivenPermutations", "MatchKernel"]
 
 
 MOST_PARAMETERS = 150  # whose factorial a float can hold
-
-
-class Matches(Protocol):
-    """What points contribute to the average: coefficients, and how rho weighs them."""
-
-    def coefficients(self, left: Array, right: Array) -> Array:
-        """Return (n, m, b + 1) coefficients for codes (n, b) and (m, b)."""
-
-    def own_coefficients(self, codes: Array) -> Array:
-        """Return (n, b + 1) coefficients of codes (n, b) with themselves."""
-
-    def basis(self, rho: float) -> tuple[Array, Array]:
-        """Return (b + 1,) weights of the coefficients and their derivative in rho."""
 
 
 class AllPermutations:
@@ -76,12 +62,12 @@ class AllPermutations:
         self._arrangements = orders[::-1] / orders[-1]  # (b - k)! / b!
 
     def coefficients(self, left: Array, right: Array) -> Array:
-        """Return the rook numbers, times (b - k)! / b!."""
+        """Return the rook numbers, times (b - k)! / b!: (n, m, b + 1) for codes (n, b), (m, b)."""
         p, q = count_choices(left, self._g), count_choices(right, self._g)
         return self._from_counts(p[:, None, :], q[None, :, :])
 
     def own_coefficients(self, codes: Array) -> Array:
-        """Return the same for pairs of equal points."""
+        """Return the same (n, b + 1) for pairs of equal points."""
         counts = count_choices(codes, self._g)
         return self._from_counts(counts, counts)
 
@@ -102,7 +88,7 @@ class AllPermutations:
         return product
 
     def basis(self, rho: float) -> tuple[Array, Array]:
-        """Return (1 - rho)^k rho^(b - k) and its derivative."""
+        """Return (1 - rho)^k rho^(b - k), the weights (b + 1,) of these, and the derivative."""
         k = np.arange(self._b + 1.0)
         rest = self._b - k
         value = (1.0 - rho) ** k * rho**rest
@@ -135,7 +121,7 @@ class GivenPermutations:
         return features
 
     def coefficients(self, left: Array, right: Array) -> Array:
-        """Return how often each number of matches occurs, as shares."""
+        """Return how often each number of matches occurs, as shares (n, m, b + 1)."""
         a, b = self._one_hot(left), self._one_hot(right)
         shares = np.zeros((len(left), len(right), self._b + 1))
         for first in self._firsts:
@@ -148,7 +134,7 @@ class GivenPermutations:
         return shares
 
     def own_coefficients(self, codes: Array) -> Array:
-        """Return the same for pairs of equal points."""
+        """Return the same (n, b + 1) for pairs of equal points."""
         shares = np.zeros((len(codes), self._b + 1))
         for first in self._firsts:
             for second in self._second:
@@ -158,7 +144,7 @@ class GivenPermutations:
         return shares
 
     def basis(self, rho: float) -> tuple[Array, Array]:
-        """Return rho^(b - k) for k matches, and its derivative."""
+        """Return rho^(b - k), the weights (b + 1,) of the shares, and the derivative."""
         mismatches = self._b - np.arange(self._b + 1.0)
         slope = np.where(mismatches > 0, mismatches * rho ** np.maximum(mismatches - 1.0, 0.0), 0)
         return rho**mismatches, slope
@@ -167,7 +153,7 @@ class GivenPermutations:
 class MatchKernel(OneWeight):
     """k_sum on the columns of one group, with unit diagonal; its weight is all it has."""
 
-    def __init__(self, columns: Indices, matches: Matches) -> None:
+    def __init__(self, columns: Indices, matches: AllPermutations | GivenPermutations) -> None:
         self.columns = columns
         self.matches = matches
         self.bounds = np.array([LOG_WEIGHT_BOUNDS])

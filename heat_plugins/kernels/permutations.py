@@ -20,11 +20,7 @@ _ENUMERABLE = 10_000  # Groups up to this order are listed before sampling.
 
 
 def checked_permutations(permutations: npt.ArrayLike) -> Indices:
-    """Return permutations as (k, d) integers; refuse anything else.
-
-    Args:
-        permutations: at least one permutation of 0, ..., d - 1.
-    """
+    """Return permutations as (k, d) integers, k > 0; refuse anything else."""
     rows = np.asarray(permutations)
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"permutations must have shape (k, d) with k, d > 0, got {rows.shape}")
@@ -38,14 +34,7 @@ def checked_permutations(permutations: npt.ArrayLike) -> Indices:
 
 
 def closure(permutations: npt.ArrayLike, limit: int) -> Indices:
-    """List the group that permutations generate.
-
-    Args:
-        permutations: (k, d) generators.
-        limit: largest number of elements to list.
-
-    Returns:
-        (|G|, d) elements, the identity first.
+    """List the elements (|G|, d) of the group that permutations (k, d) generate, identity first.
 
     Raises:
         ValueError: if the group has more than ``limit`` elements.
@@ -68,39 +57,27 @@ def closure(permutations: npt.ArrayLike, limit: int) -> Indices:
 
 
 def orbits(permutations: npt.ArrayLike) -> tuple[tuple[int, ...], ...]:
-    """Partition the variables into those that the group can exchange.
+    """Partition the variables into those that the group of generators (k, d) can exchange.
 
-    Args:
-        permutations: (k, d) generators.
-
-    Returns:
-        The orbits, each ascending, ordered by their first variable.
+    The orbits are ascending, and ordered by their first variable.
     """
+    from scipy.sparse import coo_array, csgraph  # here: loading takes a while, and few need it
+
     generators = checked_permutations(permutations)
-    label = np.arange(generators.shape[1])
-    # Each pass hands the smallest label of a neighbour on, until all of an orbit agree.
-    while True:
-        before = label.copy()
-        for generator in generators:
-            smaller = np.minimum(label, label[generator])
-            np.minimum.at(label, generator, smaller)
-            label = np.minimum(label, smaller)
-        if (label == before).all():
-            break
-    return tuple(tuple(np.flatnonzero(label == root).tolist()) for root in np.unique(label))
+    k, d = generators.shape
+    moves = np.tile(np.arange(d), k), generators.ravel()  # from a variable to another
+    joined = coo_array((np.ones(k * d), moves), shape=(d, d))
+    n_orbits, label = csgraph.connected_components(joined, directed=False)
+    found = (tuple(np.flatnonzero(label == orbit).tolist()) for orbit in range(n_orbits))
+    return tuple(sorted(found))
 
 
 def sample(permutations: npt.ArrayLike, n: int, rng: np.random.Generator) -> Indices:
-    """Draw (n, d) group elements, independently and uniformly where the group allows it.
+    """Draw n elements (n, d) of the group of generators (k, d), independently and uniformly.
 
     Groups of up to 10,000 elements are sampled exactly. Larger groups are sampled by product
     replacement (Celler et al., "Generating random elements of a finite group", Communications
     in Algebra, 1995), whose draws are close to uniform.
-
-    Args:
-        permutations: (k, d) generators.
-        n: number of elements to draw.
-        rng: source of randomness.
     """
     generators = checked_permutations(permutations)
     try:

@@ -23,9 +23,9 @@ __all__ = ["Exponential", "Matern52", "OfDistance", "Profile", "RationalQuadrati
 
 
 class Profile(Protocol):
-    """A function of the distance."""
+    """A function of the distance; most have no hyperparameters of their own."""
 
-    n_shapes: int
+    n_shapes: int = 0
 
     def value(self, distances: Array, shape: Array) -> Array:
         """Return correlations in the place of the distances."""
@@ -34,10 +34,8 @@ class Profile(Protocol):
         """Return correlations, their derivative in D, and those in the shape."""
 
 
-class Exponential:
+class Exponential(Profile):
     """exp(-D): the heat kernel, and the RBF kernel on numbers."""
-
-    n_shapes = 0
 
     def value(self, distances: Array, shape: Array) -> Array:
         """Return exp(-D) in the place of D."""
@@ -50,10 +48,8 @@ class Exponential:
         return correlations, -correlations, []
 
 
-class Matern52:
+class Matern52(Profile):
     """(1 + sqrt(5) r + 5/3 r^2) exp(-sqrt(5) r): the kernel of Bounce."""
-
-    n_shapes = 0
 
     def value(self, distances: Array, shape: Array) -> Array:
         """Return the correlations."""
@@ -69,7 +65,7 @@ class Matern52:
         return correlations, (-5.0 / 6.0) * (1.0 + scaled) * decay, []
 
 
-class RationalQuadratic:
+class RationalQuadratic(Profile):
     """(1 + D / alpha)^-alpha, whose limit for large alpha is exp(-D).
 
     The shape is log(alpha).
@@ -94,10 +90,9 @@ class RationalQuadratic:
         return correlations, by_distance, [by_shape]
 
 
-class OfDistance:
+class OfDistance(Profile):
     """A function of r that the user gives, divided by its value at 0."""
 
-    n_shapes = 0
     _STEP = 1e-4  # relative, of central differences
 
     def __init__(self, function: Callable[[Any], Any]) -> None:

@@ -15,7 +15,6 @@ choices everything is in a small table, and a covariance is a look at it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, 
 from heat_plugins.kernels.composite import split
 from heat_plugins.kernels.distance import LEVEL_BOUNDS, LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.kernels.features import LOG_REMAINDER, NUMERIC_WEIGHT
+from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.space import Array, Indices
 
 __all__ = [
@@ -40,7 +40,6 @@ class Units:
     """Units one after the other in a vector of hyperparameters, after their common level."""
 
     def __init__(self, units: Sequence[Kernel]) -> None:
-        """Lay out the level, then the hyperparameters of each unit."""
         self.units = tuple(units)
         self.bounds = np.concatenate([[LEVEL_BOUNDS], *[unit.bounds for unit in units]])
 
@@ -148,15 +147,6 @@ def _weight(theta: Array) -> float:
     return float(NUMERIC_WEIGHT * np.exp(theta[0]))
 
 
-class ChoiceDistance(Protocol):
-    """Distances between choices, as a weight varies."""
-
-    n_choices: int
-
-    def table(self, weight: float) -> tuple[Array, Array]:
-        """Return distances (g, g) and their derivative in the weight."""
-
-
 class FixedDistance:
     """The weight times given distances: unordered choices, or choices that are numbers."""
 
@@ -182,7 +172,7 @@ class FixedDistance:
 class WithRemainder:
     """Distances on a graph, and a share of the weight for what the graph does not say."""
 
-    def __init__(self, distance: ChoiceDistance) -> None:
+    def __init__(self, distance: GraphDistance) -> None:
         self._distance = distance
         self.n_choices = distance.n_choices
         self._remainder = np.exp(LOG_REMAINDER) * (1.0 - np.eye(distance.n_choices))
@@ -191,6 +181,9 @@ class WithRemainder:
         """Return distances (g, g) and their derivative in the weight."""
         distances, slopes = self._distance.table(weight)
         return distances + weight * self._remainder, slopes + self._remainder
+
+
+ChoiceDistance = FixedDistance | WithRemainder | GraphDistance
 
 
 class ChoiceUnit(OneWeight):

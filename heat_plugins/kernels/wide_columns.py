@@ -15,7 +15,7 @@ are choices, in time and in memory; a comparison costs the same for any number o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ Codes = NDArray[np.int32]  # half the memory to compare
 WIDE = 32
 # As many features take as long as one comparison.
 COST_OF_COMPARISON = 16
+_ROWS = 128  # of a matrix that are compared at a time
 
 
 class WideColumns:
@@ -64,10 +65,36 @@ class WideColumns:
         for weight, a, b in zip(weights, left, right, strict=True):
             to += weight * compare(a[:, None], b)
 
+    def add_own_distances(self, weights: Array, codes: Codes, to: Array) -> None:
+        """Add distances between all codes (c, n) of one set to symmetric ones in ``to`` (n, n)."""
+        compare = _comparison(codes, codes)
+        for rows, before in _lower_half(codes.shape[1]):
+            block = to[rows, before].copy()
+            for weight, a in zip(weights, codes, strict=True):
+                block += weight * compare(a[rows, None], a[before])
+            to[rows, before] = block
+            to[before, rows] = block.T
+
     def by_weights(self, by_distance: Array, codes: Codes) -> Array:
         """Return the derivative in the weights (c,) from that in the distances (n, n)."""
         compare = _comparison(codes, codes)
-        return np.array([np.vdot(by_distance, compare(a[:, None], a)) for a in codes])
+        both = by_distance + by_distance.T  # what lies above the diagonal counts below it
+        slopes = np.zeros(len(self))
+        for rows, before in _lower_half(codes.shape[1]):
+            block = both[rows, before].copy()
+            block[:, rows] = by_distance[rows, rows]
+            slopes += [np.vdot(block, compare(a[rows, None], a[before])) for a in codes]
+        return slopes
+
+
+def _lower_half(n: int) -> Iterator[tuple[slice, slice]]:
+    """Yield the rows of blocks that cover the lower half of an (n, n) matrix, and their columns.
+
+    Each is small enough to stay in the cache of a processor while all columns are compared.
+    """
+    for first in range(0, n, _ROWS):
+        rows = slice(first, min(first + _ROWS, n))
+        yield rows, slice(0, rows.stop)
 
 
 def _comparison(left: Codes, right: Codes) -> Callable[[Codes, Codes], Array]:

@@ -16,7 +16,6 @@ _FLAGS = (
     "consider_pruned_trials",
     "consider_failed_trials",
     "record",
-    "trust_region",
 )
 _FUNCTIONS = ("constraints_func", "is_feasible")
 

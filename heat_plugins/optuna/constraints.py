@@ -27,9 +27,6 @@ def constraints_of(found: Sequence[Mapping[str, float]]) -> Array | None:
     """Return (n, C) the constraints of trials, NaN where a trial lacks one; None for none.
 
     Of very many, the rarest are one: the largest of them, which is above 0 where any of them is.
-
-    Args:
-        found: What :func:`constraints_in` each trial.
     """
     counts = Counter(name for constraints in found for name in constraints)
     if not counts:

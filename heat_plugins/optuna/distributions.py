@@ -16,13 +16,12 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial
 
-from heat_plugins.space import Array, Categorical, Float, Integer, Parameter, Space
+from heat_plugins.space import Categorical, Float, Integer, Parameter, Space
 
 __all__ = [
     "StoredInteger",
     "ambiguous_choices",
     "choice_key",
-    "encode_params",
     "fixed_params",
     "has_same_choices",
     "is_modelled",
@@ -140,14 +139,6 @@ def random_line(name: str, distribution: BaseDistribution) -> Float | Integer | 
     return line
 
 
-def encode_params(space: Space, params: Mapping[str, Any]) -> Array | None:
-    """Return the point of parameter values; None where one is missing or out of range."""
-    try:
-        return space.encode(params)
-    except ValueError:
-        return None
-
-
 def fixed_params(trial: FrozenTrial) -> dict[str, Any]:
     """Return the values that ``enqueue_trial`` fixed for a trial."""
     fixed = trial.system_attrs.get(_FIXED_PARAMS_KEY)
@@ -182,6 +173,11 @@ def params_of(
             noted = trial.system_attrs.get(choice_key(name))
             if type(noted) is int and 0 <= noted < len(distribution.choices):
                 position = noted
+            elif type(value) in _PLAIN and type(distribution.choices[position]) is not type(value):
+                # Added by hand to a storage in memory, which keeps what it was given.
+                choices = enumerate(distribution.choices)
+                same = (i for i, c in choices if type(c) is type(value) and c == value)
+                position = next(same, position)
             params[name] = distribution.choices[position]
     return params
 

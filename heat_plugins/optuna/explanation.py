@@ -194,10 +194,7 @@ def explain(
 def explain_failures(space: Space, history: History, settings: Settings) -> FailureEffects | None:
     """Return what failures depend on, if some trial failed and failures are modelled.
 
-    Args:
-        space: The parameters, also those that failed trials alone have.
-        history: The trials in that space.
-        settings: What the user chose.
+    The space and the history have all parameters, also those of failed trials alone.
     """
     if not settings.models_failures or not len(history.failed):
         return None

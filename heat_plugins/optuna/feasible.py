@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,6 +43,7 @@ class FeasiblePoints:
         self._on_missing = on_missing
         self._on_error = on_error
         self._known: dict[bytes, bool] = {}
+        self._values: dict[tuple[int, float], Any] = {}  # by column and coordinate
         self._missing: set[bytes] = set()  # points at which the function missed a parameter
         self._errors = np.geterr()  # as the user's program has them
 
@@ -52,7 +54,7 @@ class FeasiblePoints:
     def _ask(self, point: Array) -> bool:
         key = point.tobytes()
         if key not in self._known:
-            params = self._fixed | self._space.decode(point)
+            params = self._fixed | self._decode(point)
             try:
                 with np.errstate(**self._errors):
                     self._known[key] = bool(self._is_feasible(params))
@@ -65,6 +67,18 @@ class FeasiblePoints:
                 self._on_error(error)
                 raise
         return self._known[key]
+
+    def _decode(self, point: Array) -> dict[str, Any]:
+        """Return the values at a point (d,), which has most of them in common with others."""
+        values, parameters = {}, self._space.parameters
+        for column, coordinate in enumerate(point.tolist()):
+            if math.isnan(coordinate):
+                continue
+            key = column, coordinate
+            if key not in self._values:
+                self._values[key] = parameters[column].decode(coordinate)
+            values[parameters[column].name] = self._values[key]
+        return values
 
     def is_unsettled(self, point: Array) -> bool:
         """Whether the function looked for a parameter which a point (d,) does not have."""

@@ -14,12 +14,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.insight.sobol import importances
-from heat_plugins.optuna.distributions import (
-    encode_params,
-    is_modelled,
-    params_of,
-    space_of,
-)
+from heat_plugins.optuna.distributions import is_modelled, params_of, space_of
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model, Scale, Structures
@@ -137,9 +132,11 @@ def _history(
         if not all(name in trial.params for name in distributions):
             continue
         value = float(trial.values[0] if target is None else target(trial))
-        # None for a value that was enqueued although the distribution does not have it.
-        point = encode_params(space, params_of(varying, trial))
-        if np.isfinite(value) and point is not None:
-            points.append(point)
-            values.append(value)
+        if not np.isfinite(value):
+            continue
+        try:
+            points.append(space.encode(params_of(varying, trial)))
+        except ValueError:  # enqueued although the distribution does not have it
+            continue
+        values.append(value)
     return space.stack(points), np.array(values, dtype=float)

@@ -57,6 +57,18 @@ class Notices:
                 f"`quantitative`, but no trial has it; the parameters so far are {sorted(known)}."
             )
 
+    def lone_values(self, names: set[str], trials: Sequence[FrozenTrial]) -> None:
+        """Warn of parameters of a graph that trials have and the model has not."""
+        if not names:
+            return
+        known = {name for trial in trials for name in dict(trial.distributions)}
+        for name in sorted(names & known):
+            if self._is_first("lone value", name):
+                _logger.warning(
+                    f"The LabelledGraph of '{name}' has no effect, because that parameter has one "
+                    "value only. Write True instead of its name for an edge that is always there."
+                )
+
     def conditional_names(self, names: set[str]) -> None:
         """Warn of structure that parameters cannot have which do not always exist."""
         for name in sorted(names):

@@ -52,9 +52,8 @@ def reservation(
 def reserved_region(trial: FrozenTrial) -> int:
     """Return the trust region that asked for a trial."""
     region = _attribute(trial).get("region")
-    if isinstance(region, int) and not isinstance(region, bool):
-        if 0 <= region < 2**31:
-            return region
+    if isinstance(region, int) and not isinstance(region, bool) and 0 <= region < 2**31:
+        return region
     return NO_REGION
 
 

@@ -19,10 +19,11 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
-from optuna.storages import BaseStorage, InMemoryStorage
+from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.history import NO_REGION, History
 from heat_plugins.kernels.build import KernelBuilder
@@ -42,12 +43,15 @@ from heat_plugins.optuna.reservation_record import RESERVATION_KEY, doubtful_par
 from heat_plugins.optuna.reservations import reserve
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader, is_repeat
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
+from heat_plugins.optuna.wrappers import fixed_by
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.search.trust_region import TrustRegionRules
+from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
+from heat_plugins.search.regions import RegionName, rules_of
+from heat_plugins.search.searches import SearchName
 from heat_plugins.space import Array, Space
-from heat_plugins.spec.model import Mixing, Model, NumericChoices, Scale, Structures
+from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NothingAllowed, Problem, Settings, Suggestion, suggest
 
 __all__ = ["HeatSampler"]
@@ -116,15 +120,16 @@ class HeatSampler(BaseSampler):
         record: Whether to write to each trial, as the user attribute ``heat_plugins``, how it
             came about: trust region, structure, acquisition value, seconds.
         trust_region: Whether to search around the best trial, at a distance that adapts to
-            successes and failures, rather than everywhere.
+            successes and failures, rather than everywhere; ``"casmopolitan"`` and ``"bounce"`` for
+            the rules of these.
         kernel: Name of the kernel, or a function of the distance sqrt(h), which
             ``register_kernel`` can give a name. The default is right for most; see
             ``docs/kernels.md``.
-        structure: What is known about the objective: ``PermutationInvariant``, ``Additive``,
-            ``InteractionOrders``, ``RandomDecomposition``, ``Anchors``, several of them, or
-            ``"auto"``, which chooses between product, sum and interactions. Where nothing is
-            said, effects multiply, unless most parameters are numbers and the evidence is
-            clearly for a sum; ``"product"`` rules that out.
+        structure: What is known about the objective: ``PermutationInvariant``,
+            ``LabelledGraph``, ``Additive``, ``InteractionOrders``, ``RandomDecomposition``,
+            ``Anchors``, several of them, or ``"auto"``, which chooses between product, sum and
+            interactions. Where nothing is said, effects multiply, unless most parameters are
+            numbers and the evidence is clearly for a sum; ``"product"`` rules that out.
         ard: Whether each parameter has a rate of its own; None for yes where the kernel can.
         graphs: Which choices are next to each other, by parameter name: ``"path"``,
             ``"cycle"``, an adjacency matrix or a networkx graph.
@@ -137,6 +142,17 @@ class HeatSampler(BaseSampler):
             said. ``"auto"``: the evidence decides whether their distances mean something, on a
             linear or a logarithmic scale; 0, 1, 2, ... are taken for mere labels.
             ``"unordered"``: all of them are.
+        acquisition: What makes a point worth trying: ``"log-ei"``, the expected improvement, or
+            ``"ucb"``, the upper confidence bound, or ``"thompson"``, a sample of the posterior
+            (both for one objective).
+        hyperparameters: How those of the kernel are learnt: ``"map"``, the most likely ones;
+            ``"maximum-likelihood"``, the same without their priors; ``"slice-sampling"``, eight
+            samples of their posterior distribution, over which the acquisition is averaged.
+        search: How the point that is worth most is looked for: ``"genetic"``,
+            ``"hill-climbing"``, ``"interleaved"``, ``"message-passing"``, ``"bandit"`` or
+            ``"pool"``; see ``docs/pipelines.md``.
+        embedding: ``"nested"``, or a ``NestedEmbedding``, for a search that begins with few bins
+            of parameters that move together, and splits them; None for all parameters at once.
     """
 
     def __init__(
@@ -153,7 +169,7 @@ class HeatSampler(BaseSampler):
         consider_failed_trials: bool = True,
         pending_timeout: float | None = None,
         record: bool = False,
-        trust_region: bool = True,
+        trust_region: bool | RegionName = True,
         kernel: str | Callable[[Any], Any] = "heat",
         structure: Structures = None,
         ard: bool | None = None,
@@ -162,6 +178,10 @@ class HeatSampler(BaseSampler):
         quantitative: Mapping[str, Scale] | Sequence[str] = (),
         mixing: Mixing = "product",
         numeric_choices: NumericChoices = "auto",
+        acquisition: AcquisitionName = "log-ei",
+        hyperparameters: Learning = "map",
+        search: SearchName = "genetic",
+        embedding: Embedding = None,
     ) -> None:
         check_arguments(
             {
@@ -176,7 +196,6 @@ class HeatSampler(BaseSampler):
                 "consider_failed_trials": consider_failed_trials,
                 "pending_timeout": pending_timeout,
                 "record": record,
-                "trust_region": trust_region,
             }
         )
         if constraints_func is not None and hasattr(optuna.trial.Trial, "set_constraint"):
@@ -190,7 +209,7 @@ class HeatSampler(BaseSampler):
         self._settings = Settings(
             n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
             deterministic=bool(deterministic_objective),
-            trust_region=TrustRegionRules() if trust_region else None,
+            trust_region=rules_of(trust_region),
             model=Model(
                 kernel=kernel,
                 ard=ard,
@@ -200,8 +219,12 @@ class HeatSampler(BaseSampler):
                 quantitative=quantitative,
                 mixing=mixing,
                 numeric_choices=numeric_choices,
+                hyperparameters=hyperparameters,
             ),
             models_failures=bool(consider_failed_trials),
+            acquisition=acquisition,
+            search_by=search,
+            embedding=NestedEmbedding.of(embedding, self._seed),
         )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
@@ -331,7 +354,7 @@ class HeatSampler(BaseSampler):
         # One at a time: the next thread must know of the point that this one chooses.
         with self._alone_with(study):
             began = time.perf_counter()
-            wrapped = self._fixed_by_wrapper(search_space)
+            wrapped = self._fixed_by_wrapper(study, search_space)
             try:
                 reader = self._reader_for(search_space | {n: self._inferred[n] for n in wrapped})
             except ValueError as error:
@@ -379,14 +402,17 @@ class HeatSampler(BaseSampler):
                 break
         return params | spare
 
-    def _fixed_by_wrapper(self, search_space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-        """Return what a wrapper keeps for itself, with the values that the last trial had.
+    def _fixed_by_wrapper(
+        self, study: Study, search_space: Mapping[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Return the parameters that a wrapper keeps for itself, with their values.
 
-        ``PartialFixedSampler`` takes parameters out of the search space and does not tell their
-        values. Without them the model would mix up branches that they decide on.
+        Those of the last trial where it does not tell them. Without them the model would mix up
+        branches that they decide on.
         """
         names = self._inferred.keys() - search_space.keys()
-        return {n: value for n, value in self._last_params.items() if n in names}
+        known = {**self._last_params, **fixed_by(study.sampler)}
+        return {name: value for name, value in known.items() if name in names}
 
     def _reserved(
         self,
@@ -402,7 +428,6 @@ class HeatSampler(BaseSampler):
         do: in a space of any size nobody else has it.
         """
         at_random = replace(self._settings, n_startup_trials=sys.maxsize)
-        is_shared = not isinstance(study._storage, InMemoryStorage)
 
         def others() -> list[tuple[FrozenTrial, Array]]:
             return reader.reserved_since(study.get_trials(deepcopy=False), trial, self._asked)
@@ -418,8 +443,7 @@ class HeatSampler(BaseSampler):
             has_region = settings.trust_region is not None and not reader.fixed_columns(trial)
             region = suggestion.asked_from if has_region else NO_REGION
             reserve_point = partial(self._write_reservation, study, trial, reader, region)
-            # In memory there is one process, whose threads come here one by one.
-            if not suggestion.is_new or not is_shared:
+            if not suggestion.is_new:
                 break
             point = reserve(suggestion.candidates, trial, reader, others, reserve_point)
             if point is not None:
@@ -469,6 +493,8 @@ class HeatSampler(BaseSampler):
         """Say what the user should know about this suggestion."""
         named = set(self._settings.model.named)
         self._notices.unknown_names(named, trials)
+        of_graphs = {name for g in self._settings.model.labelled_graphs for name in g.names}
+        self._notices.lone_values(of_graphs - {*reader.space.names}, trials)
         self._notices.conditional_names(
             named & {reader.space.names[column] for column in suggestion.optional}
         )
@@ -520,13 +546,10 @@ class HeatSampler(BaseSampler):
                     self._reader.space,
                     self._union.fixed_values(),
                     self._notices.missing_in_rule,
-                    self._remember_mistake,
+                    partial(setattr, self, "_mistake"),
                 )
                 self._reader.obey(self._allowed)
         return self._reader
-
-    def _remember_mistake(self, error: Exception) -> None:
-        self._mistake = error
 
     def _raise_mistake(self, trial: FrozenTrial) -> None:
         """Raise what is wrong with the settings, as soon as a trial has shown its parameters.

@@ -98,11 +98,12 @@ class StudyReader:
         self._n_different = (
             self.space.size if self._symmetry is None else self._symmetry.n_orbits(self.space)
         )
-        self._positions = {
-            name: positions
+        # (name, column, distribution, positions) of choices that can be looked up
+        self._lookups = [
+            (name, self.space.column[name], distribution, positions)
             for name, distribution in search_space.items()
             if (positions := positions_by_choice(distribution)) is not None
-        }
+        ]
         self._allowed: Callable[[Array], Bools] | None = None
         self._log = TrialLog()
         self._points: dict[int, Array | None] = {}  # of finished trials, by id
@@ -133,14 +134,7 @@ class StudyReader:
         current: FrozenTrial | None,
         asked: Asked,
     ) -> History:
-        """Return the history for a suggestion.
-
-        Args:
-            trials: All trials of the study.
-            directions: The directions of the study; the core always minimises.
-            current: The trial that is being asked for, if one is.
-            asked: What other trials were given.
-        """
+        """Return the history for a suggestion, or for no trial; the core always minimises."""
         self._log.follow(trials)
         history = self._read_finished(directions)
         patience = self._patience
@@ -184,8 +178,7 @@ class StudyReader:
         is_pruned = np.array([state == TrialState.PRUNED for state in states], dtype=bool)
         if is_pruned.any() and not is_pruned.all():
             # At best that of the middle one of the complete trials: others were better.
-            middle = float(np.median(values[~is_pruned, 0]))
-            values[is_pruned] = np.maximum(values[is_pruned], middle)
+            values[is_pruned] = np.maximum(values[is_pruned], _middle(values[~is_pruned, 0]))
         return History(
             points=self.space.stack([row.point for row in rows]),
             values=values[:, 0] if n_objectives == 1 else values,
@@ -228,11 +221,13 @@ class StudyReader:
     def _finished_point(self, trial: FrozenTrial) -> Array | None:
         """Return where a finished trial lies; most choices are looked up without more ado."""
         point = np.full(len(self.space), np.nan)
-        rest = dict(trial.params)
-        positions = {} if fixed_params(trial) else self._positions
-        for name in positions.keys() & rest.keys():
-            if has_same_choices(self.search_space[name], trial.distributions[name]):
-                point[self.space.column[name]] = positions[name][rest.pop(name)]
+        rest, own = dict(trial.params), trial.distributions
+        columns, codes = [], []
+        for name, column, distribution, positions in () if fixed_params(trial) else self._lookups:
+            if name in rest and has_same_choices(distribution, own[name]):
+                columns.append(column)
+                codes.append(positions[rest.pop(name)])
+        point[columns] = codes
         return self._encode(params_of(self.search_space, trial, rest), point)
 
     def _encode(self, params: Mapping[str, Any], point: Array | None = None) -> Array | None:
@@ -380,6 +375,13 @@ class StudyReader:
             name not in self.space.column and not distribution.single()
             for name, distribution in dict(trial.distributions).items()
         )
+
+
+def _middle(values: Array) -> float:
+    """Return the median of values (n,), which may be infinite: next to that, the worse of two."""
+    ordered, n = np.sort(values), len(values)
+    low, high = float(ordered[(n - 1) // 2]), float(ordered[n // 2])
+    return 0.5 * low + 0.5 * high if math.isfinite(low) and math.isfinite(high) else high
 
 
 def _is_same(trial: FrozenTrial, other: FrozenTrial | None) -> bool:

@@ -23,14 +23,15 @@ FINISHED = tuple(state for state in TrialState if state.is_finished())
 
 # An objective that names parameters anew each time must not make the space grow for ever, nor
 # must one trial of another programme: of many parameters, those are modelled that at least this
-# share of the trials have, and of very many those that most trials have.
+# share of the trials have, and of very many those that most trials have. Many that a single
+# trial has are modelled while it is the latest one.
 MANY_PARAMETERS = 200
 LEAST_SHARE = 0.02
 MOST_PARAMETERS = 2000
 
 
 class UnionSearchSpace:
-    """The parameters of the finished trials of one study; each trial is looked at once.
+    """The parameters of the trials of one study that finished in some states, each looked at once.
 
     Attributes:
         ambiguous: Names of parameters that some trials had as numbers and others as choices, or
@@ -40,7 +41,6 @@ class UnionSearchSpace:
     """
 
     def __init__(self, states: tuple[TrialState, ...]) -> None:
-        """Look at trials in these states."""
         self._states = states
         self._log = TrialLog()
         self._begin()
@@ -64,10 +64,7 @@ class UnionSearchSpace:
         new = self._log.finished[self._n_seen :]
         self._n_seen += len(new)
         for trial in new:
-            self._compare(trial)
-            if trial.state in self._states:
-                self._n_counted += 1
-                self._add(trial)
+            self._look_at(trial)
         if new:
             names = self._often_enough()
             self._modelled = {name: self._latest[name][1] for name in sorted(names)}
@@ -79,23 +76,37 @@ class UnionSearchSpace:
         names = sorted(self._counts, key=lambda name: (-self._counts[name], name))
         if len(names) > MANY_PARAMETERS:
             least = LEAST_SHARE * self._n_counted
-            names = [name for name in names if self._counts[name] >= least]
+            strange = self._only_once()
+            names = [n for n in names if self._counts[n] >= least and n not in strange]
         return names[:MOST_PARAMETERS]
 
-    def _compare(self, trial: FrozenTrial) -> None:
-        """Note parameters of any finished trial that are of another kind than before."""
-        for name, distribution in dict(trial.distributions).items():
-            if not is_same_kind(self._first.setdefault(name, distribution), distribution):
-                self.ambiguous.add(name)
+    def _only_once(self) -> set[str]:
+        """Return names of the many parameters that a trial has which no other one has."""
+        by_trial: dict[int, list[str]] = {}
+        for name, count in self._counts.items():
+            if count == 1:
+                by_trial.setdefault(self._latest[name][0], []).append(name)
+        newest = max(number for number, _ in self._latest.values())
+        return {
+            name
+            for number, names in by_trial.items()
+            if number != newest and len(names) > MANY_PARAMETERS
+            for name in names
+        }
 
-    def _add(self, trial: FrozenTrial) -> None:
-        distributions = dict(trial.distributions)
-        for name, distribution in distributions.items():
-            if not is_modelled(distribution):
+    def _look_at(self, trial: FrozenTrial) -> None:
+        """Count the parameters of a finished trial; note those of another kind than before."""
+        first, latest, counts = self._first, self._latest, self._counts
+        is_counted = trial.state in self._states
+        self._n_counted += is_counted
+        for name, distribution in dict(trial.distributions).items():
+            if not is_same_kind(first.setdefault(name, distribution), distribution):
+                self.ambiguous.add(name)
+            if not is_counted or not is_modelled(distribution):
                 continue
-            self._counts[name] = self._counts.get(name, 0) + 1
-            if name not in self._latest or self._latest[name][0] < trial.number:
-                self._latest[name] = (trial.number, distribution)
+            counts[name] = counts.get(name, 0) + 1
+            if name not in latest or latest[name][0] < trial.number:
+                latest[name] = (trial.number, distribution)
 
     def fixed_values(self) -> dict[str, Any]:
         """Return the values of the parameters that have only one."""

@@ -25,14 +25,9 @@ def is_elsewhere(points: Array, centre: Array | None, ended: Array, space: Space
     """Return (n,) which points a region may propose, given those that have ended.
 
     The distance of two points is the number of choices that differ and of parameters that exist
-    at one of them only. A point must be as far from the centre of each ended region as half of
-    the parameters there are many, and at least as near to the region's own centre.
-
-    Args:
-        points: (n, d) the points.
-        centre: (d,) of the region; None while it has no trial.
-        ended: (k, d) centres of the regions before it.
-        space: The space of the points.
+    at one of them only. A point must be at least half the number of its parameters away from each
+    centre of the ended regions (k, d), and at least as near to the region's own centre (d,), None
+    while it has no trial.
     """
     distances = np.stack([_distances(points, other, space) for other in ended])  # (k, n)
     n_parameters = np.sum(~np.isnan(ended) & (space.n_levels > 1), axis=1)

@@ -30,15 +30,8 @@ def feasible_point(limits: LinearLimits, space: Space, fixed: Mapping[int, float
     """Return a point (d,) well inside the limits, NaN in columns that they are not about.
 
     Found by a mixed-integer programme: the most t for which W v + t scale <= b, with a whole
-    number for a place on a grid, and for a code one of k switches.
-
-    Args:
-        limits: The limits, all of which count: every column is taken to exist.
-        space: The parameters.
-        fixed: Coordinates that are given, by column.
-
-    Returns:
-        None where there is no such point.
+    number for a place on a grid, and for a code one of k switches. All limits count: every column
+    is taken to exist. None where there is no such point.
     """
     bounds, parts = limits.bounds.copy(), []
     for column in np.flatnonzero(limits.involved).tolist():

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Region
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Indices, Space
 
-__all__ = ["TrustRegion", "TrustRegionRules", "replay"]
+__all__ = ["TrustRegion", "TrustRegionRules", "best_so_far", "replay"]
 
 FEWEST_FAILURES, MOST_FAILURES = 5, 20  # in a row before a region shrinks
 
@@ -40,6 +40,9 @@ class TrustRegionRules:
             looked at sooner.
         smallest_box: Half the side of the numeric box below which a region ends. (Without
             numbers, a Hamming radius below 1 ends it.)
+        restarts_by_bound: Whether a new region begins where the best trials of the ones before,
+            and nothing else, have the highest confidence bound (CASMOPOLITAN), rather than where
+            the model, with all it has learnt, expects most.
     """
 
     first_scale: float = 0.8
@@ -47,6 +50,7 @@ class TrustRegionRules:
     successes_to_grow: int = 3
     failures_to_shrink: int | None = None
     smallest_box: float = 0.01
+    restarts_by_bound: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +94,13 @@ class TrustRegion:
         return Region(self.centre, max(1, math.ceil(self.scale * n_discrete)), self.scale)
 
 
-def _n_free_discrete(space: Space) -> int:
-    return int(np.sum(space.is_discrete & (space.n_levels > 1)))
-
-
 def replay(
     points: Array,
     values: Array,
-    asked_from: NDArray[np.int64],
+    asked_from: Indices,
     space: Space,
     rules: TrustRegionRules,
-    failed_after: NDArray[np.int64] | None = None,
+    failed_after: Indices | None = None,
 ) -> TrustRegion:
     """Return the region after the given trials.
 
@@ -121,12 +121,11 @@ def replay(
     asked for by the next ends it. One that no region asked for may move the centre but is
     neither a success nor a failure.
     """
-    n_discrete = _n_free_discrete(space)
+    n_discrete = int(np.sum(space.is_discrete & (space.n_levels > 1)))
     smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
     if n_discrete < np.sum(space.n_levels > 1):
         smallest = min(smallest, rules.smallest_box)
-    best = _BestValue() if values.ndim == 1 or values.shape[1] == 1 else _Front()
-    rows = values.reshape(len(values)) if isinstance(best, _BestValue) else values
+    best, rows = best_so_far(values)
     index, scale, ended = 0, rules.first_scale, list[int]()
     successes = failures = n_asked = 0
     n_failed = np.bincount([] if failed_after is None else failed_after, minlength=len(points) + 1)
@@ -142,7 +141,7 @@ def replay(
             smaller, left = smaller / rules.factor, left - patience
         return smaller, 0, min(left, patience - 1)
 
-    for i, (value, tag) in enumerate(zip(rows.tolist(), asked_from.tolist(), strict=True)):
+    for i, (value, tag) in enumerate(zip(rows, asked_from.tolist(), strict=True)):
         if n_asked:
             n_lost += int(n_failed[i])
             scale, successes, failures = after_failed(int(n_failed[i]))
@@ -173,15 +172,15 @@ def replay(
         scale, successes, failures = after_failed(int(n_failed[len(points)]))
     centre = points[best.trials[0]] if best.trials else None
     return TrustRegion(
-        index,
-        centre,
-        best.value,
-        scale,
-        successes,
-        failures,
-        tuple(best.trials),
-        tuple(ended),
-        centre is not None and n_asked >= _patience(centre, space, rules),
+        index=index,
+        centre=centre,
+        best=best.value,
+        scale=scale,
+        n_successes=successes,
+        n_failures=failures,
+        front=tuple(best.trials),
+        ended=tuple(ended),
+        is_searched=centre is not None and n_asked >= _patience(centre, space, rules),
     )
 
 
@@ -191,6 +190,13 @@ def _patience(centre: Array, space: Space, rules: TrustRegionRules) -> int:
         return rules.failures_to_shrink
     n_parameters = int(np.sum(~np.isnan(centre) & (space.n_levels > 1)))
     return min(max(n_parameters, FEWEST_FAILURES), MOST_FAILURES)
+
+
+def best_so_far(values: Array) -> tuple[_BestValue | _Front, list[Any]]:
+    """Return what follows the best of values (n,) or (n, M), and what to tell it of each."""
+    if values.ndim == 1 or values.shape[1] == 1:
+        return _BestValue(), values.reshape(len(values)).tolist()
+    return _Front(), values.tolist()
 
 
 class _BestValue:

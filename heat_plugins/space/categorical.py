@@ -12,7 +12,7 @@ import numpy as np
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space.arrays import Array
 
-__all__ = ["Categorical", "ChoiceIndex", "ListedValues", "Ordinal"]
+__all__ = ["Categorical", "ChoiceIndex", "ListedValues", "Ordinal", "equal_values"]
 
 
 class ChoiceIndex:
@@ -24,7 +24,6 @@ class ChoiceIndex:
     """
 
     def __init__(self, choices: Sequence[Any]) -> None:
-        """Index those of ``choices`` that plain Python values make up."""
         self._choices = choices
         self._by_key: dict[Hashable, int] = {}
         for position, choice in enumerate(choices):
@@ -38,7 +37,7 @@ class ChoiceIndex:
         if key is not None and key in self._by_key:
             return self._by_key[key]
         # An object of some class; failing that, an equal value of another type.
-        for same in (_same, _equal):
+        for same in (_same, equal_values):
             for position, choice in enumerate(self._choices):
                 if same(choice, value):
                     return position
@@ -67,10 +66,11 @@ def _exact_key(value: Any) -> Hashable | None:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return left is right or (type(left) is type(right) and _equal(left, right))
+    return left is right or (type(left) is type(right) and equal_values(left, right))
 
 
-def _equal(left: Any, right: Any) -> bool:
+def equal_values(left: Any, right: Any) -> bool:
+    """Whether two values of any type are equal."""
     try:
         return bool(left == right)
     except Exception:  # a foreign __eq__ may raise anything; then it is not that choice

@@ -61,15 +61,7 @@ SLACK = 1e-9
 
 
 def learn_conditions(space: Space, points: Array) -> Conditions | None:
-    """Learn when parameters exist.
-
-    Args:
-        space: All parameters that trials have asked for.
-        points: (n, d) the trials, the latest last; NaN where a parameter is absent.
-
-    Returns:
-        The conditions; None where no parameter is ever absent.
-    """
+    """Learn when parameters exist from trials (n, d), the latest last; None if all always do."""
     is_present = ~np.isnan(points)
     if is_present.all():
         return None
@@ -131,7 +123,6 @@ class _Bits:
     """
 
     def __init__(self, n_max: int) -> None:
-        """Tabulate the logarithms of the gamma function."""
         counts = np.arange(n_max + 1.0)
         one, both = gammaln(counts + PSEUDO_COUNT), gammaln(counts + 2 * PSEUDO_COUNT)
         self._one, self._both = (one - one[0]) / np.log(2), (both - both[0]) / np.log(2)
@@ -163,13 +154,7 @@ def _shortest(*tests: _Test | None) -> _Test | None:
 
 
 class _Grower:
-    """Grows the tree that explains a pattern.
-
-    Args:
-        rows: All rows.
-        pattern: (n,) in which of them the parameter is present.
-        is_allowed: (d,) the columns that may be tested.
-    """
+    """Grows the tree that explains a pattern (n,) of all rows by the allowed columns (d,)."""
 
     def __init__(self, rows: _Rows, pattern: Bools, is_allowed: Bools) -> None:
         self._rows = rows
@@ -258,7 +243,6 @@ class _Rows:
     """
 
     def __init__(self, space: Space, points: Array) -> None:
-        """Number the slots of each column."""
         self.points = points
         self.bits = _Bits(len(points))
         self.is_listed = space.is_discrete
@@ -296,13 +280,9 @@ class _Rows:
 
 
 class _Counts:
-    """How often each slot of some columns occurs in chosen rows: all tests in one pass.
+    """How often each slot of some columns (c,) occurs in chosen rows: all tests in one pass.
 
-    Args:
-        rows: All rows.
-        columns: (c,) the columns.
-        chosen: (m,) the rows to be divided.
-        is_present: (m,) whether the parameter is present there.
+    The rows (m,) are those to be divided, in some of which the parameter is present.
     """
 
     def __init__(self, rows: _Rows, columns: Indices, chosen: Indices, is_present: Bools) -> None:

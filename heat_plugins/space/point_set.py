@@ -99,7 +99,7 @@ class PointSet:
         return len(self._fingerprints)
 
     def _canonical(self, points: Array) -> Array:
-        return points if self.symmetry is None else self.symmetry.canonical(points)
+        return points if self.symmetry is None else self.symmetry.identity(points)
 
     def _exact_part(self, points: Array) -> Array:
         """Return points (n, d) whose inexact coordinates only say whether they exist."""

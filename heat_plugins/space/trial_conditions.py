@@ -23,13 +23,8 @@ def conditions_from(space: Space, points: Array, failed: Array) -> Conditions | 
     accident before it has asked for everything; once that has been seen, what failed trials
     lack teaches nothing.
 
-    Args:
-        space: All parameters that trials have asked for.
-        points: (n, d) complete trials, the latest last; NaN where a parameter is absent.
-        failed: (q, d) trials without a value.
-
-    Returns:
-        The conditions; None where no parameter is ever absent.
+    Complete trials (n, d) and failed ones (q, d) are in order of time, the latest last, and NaN
+    where a parameter is absent. None where no parameter ever is.
     """
     lacks_something = np.isnan(failed).any(axis=1)
     if len(failed) and not _some_failed_by_accident(space, points, failed[lacks_something]):
@@ -76,15 +71,9 @@ def begin_otherwise(
     that is the same to it. Where trials fail by accident a choice must not be lost for ever: then
     the rule is only against numbers, which will not come again, and what always failed.
 
-    Args:
-        space: The parameters.
-        points: (n, d) complete trials.
-        failed: (q, d) trials without a value.
-        conditions: When each parameter exists; None where all always do.
-
     Returns:
-        The rule, which tells of points (m, d) whether they begin in another way; None where
-        no trial failed half way.
+        The rule, which tells of points (m, d) whether they begin in another way than the failed
+        trials (q, d); None where no trial failed half way.
     """
     is_absent = np.isnan(failed)
     if not is_absent.any():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from heat_plugins.space.graphs import GRAPH_NAMES, adjacency, plain_graph
+from heat_plugins.spec.checks import check_one_of
 from heat_plugins.spec.registry import (
     KernelEntry,
     KernelFunction,
@@ -21,10 +22,10 @@ from heat_plugins.spec.structures import (
     Anchors,
     Combination,
     InteractionOrders,
+    LabelledGraph,
     PermutationInvariant,
     RandomDecomposition,
     Structure,
-    check_one_of,
     structure_from_dict,
     structure_to_dict,
 )
@@ -36,6 +37,7 @@ Structures = Structure | Word | Sequence[Structure | Word] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
 NumericChoices = Literal["auto", "unordered"]
+Learning = Literal["map", "maximum-likelihood", "slice-sampling"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class Model:
         numeric_choices: What to make of choices that are all numbers, of which nothing else is
             said. ``"unordered"``: the same as of any others. ``"auto"``: the evidence decides
             whether their distances mean something.
+        hyperparameters: How they are learnt. ``"map"``: those of the highest posterior density.
+            ``"maximum-likelihood"``: without their priors. ``"slice-sampling"``: several samples
+            of the posterior density, over which the acquisition is averaged.
     """
 
     kernel: str | KernelFunction = "heat"
@@ -74,6 +79,7 @@ class Model:
     quantitative: Mapping[str, Scale] | Sequence[str] = field(default_factory=dict)
     mixing: Mixing = "product"
     numeric_choices: NumericChoices = "unordered"
+    hyperparameters: Learning = "map"
 
     def __post_init__(self) -> None:
         check_kernel(self.kernel)
@@ -88,6 +94,7 @@ class Model:
         set_field(self, "quantitative", _as_scales(self.quantitative))
         check_one_of("mixing", self.mixing, get_args(Mixing))
         check_one_of("numeric_choices", self.numeric_choices, get_args(NumericChoices))
+        check_one_of("hyperparameters", self.hyperparameters, get_args(Learning))
         if self.ard and not self.entry.has_ard:
             raise ValueError(f"kernel {self.kernel!r} has one rate for all: ard must not be True")
         self._check_structures()
@@ -101,9 +108,12 @@ class Model:
                 "structure must have at most one of Additive, InteractionOrders, "
                 f"RandomDecomposition, 'auto' and 'product', got {self.structure!r}"
             )
+        if self.entry.is_of_graph:
+            self._check_is_of_graph()
+            return
         if (self.structures or self.is_auto) and self.entry.kind == "whole":
             raise ValueError(f"kernel {self.kernel!r} takes no structure, got {self.structure!r}")
-        sums = [s for s in self.invariances if s.method == "sum"]
+        sums = [*self.labelled_graphs, *(s for s in self.invariances if s.method == "sum")]
         if (combinations or self.is_auto or sums) and not self.is_product:
             raise ValueError(
                 f"kernel {self.kernel!r} is no product over parameters, which the structure "
@@ -116,6 +126,18 @@ class Model:
                 f"{self.kernel!r} with ard={self.ard!r} one for all"
             )
 
+    def _check_is_of_graph(self) -> None:
+        if not self.labelled_graphs:
+            raise ValueError(
+                f"kernel {self.kernel!r} compares graphs: say which parameters are labels and "
+                "edges by structure=LabelledGraph(nodes=[...], edges={(a, b): name, ...})"
+            )
+        if len(self.labelled_graphs) < len(_sequence(self.structure)):
+            raise ValueError(
+                f"kernel {self.kernel!r} takes no structure but LabelledGraph, "
+                f"got {self.structure!r}"
+            )
+
     def _check_names(self) -> None:
         if (self.graphs or self.order) and not self.entry.takes_graphs:
             raise ValueError(f"kernel {self.kernel!r} takes neither graphs nor order")
@@ -123,10 +145,12 @@ class Model:
         twice = sorted({name for name in special if special.count(name) > 1})
         if twice:
             raise ValueError(f"parameters {twice} must be in one of graphs, order, quantitative")
-        grouped = [name for s in self.invariances for group in s.groups for name in group]
+        grouped = self._grouped
         twice = sorted({name for name in grouped if grouped.count(name) > 1})
         if twice:
-            raise ValueError(f"parameters {twice} must be in one group of interchangeable ones")
+            raise ValueError(
+                f"parameters {twice} must be in one group of interchangeable ones or one graph"
+            )
 
     @property
     def is_auto(self) -> bool:
@@ -159,6 +183,17 @@ class Model:
         return tuple(s for s in self.structures if isinstance(s, PermutationInvariant))
 
     @property
+    def labelled_graphs(self) -> tuple[LabelledGraph, ...]:
+        """The graphs that parameters describe together."""
+        return tuple(s for s in self.structures if isinstance(s, LabelledGraph))
+
+    @property
+    def _grouped(self) -> list[str]:
+        """The parameters of groups and of graphs."""
+        in_groups = [name for s in self.invariances for group in s.groups for name in group]
+        return [*in_groups, *(name for graph in self.labelled_graphs for name in graph.names)]
+
+    @property
     def anchors(self) -> tuple[Mapping[str, Any], ...]:
         """The points to which distances count."""
         return tuple(p for s in self.structures if isinstance(s, Anchors) for p in s.points)
@@ -176,10 +211,9 @@ class Model:
     @property
     def named(self) -> tuple[str, ...]:
         """All parameters that are called by name."""
-        grouped = [name for s in self.invariances for group in s.groups for name in group]
         anchored = [name for point in self.anchors for name in point]
         special = [*self.graphs, *self.order, *self.quantitative]
-        return tuple(dict.fromkeys([*special, *grouped, *anchored]))
+        return tuple(dict.fromkeys([*special, *self._grouped, *anchored]))
 
     @property
     def scales(self) -> dict[str, Scale]:
@@ -205,6 +239,7 @@ class Model:
             "quantitative": self.scales,
             "mixing": self.mixing,
             "numeric_choices": self.numeric_choices,
+            "hyperparameters": self.hyperparameters,
         }
         try:
             return json.dumps(stored)
@@ -247,8 +282,9 @@ def _as_structures(structure: Any) -> tuple[Any, ...]:
     for item in items:
         if item not in get_args(Word) and not isinstance(item, Structure):
             raise ValueError(
-                "structure must be 'auto', 'product' or made of PermutationInvariant, Additive, "
-                f"InteractionOrders, RandomDecomposition and Anchors, got {item!r}"
+                "structure must be 'auto', 'product' or made of PermutationInvariant, "
+                "LabelledGraph, Additive, InteractionOrders, RandomDecomposition and Anchors, "
+                f"got {item!r}"
             )
     return items
 

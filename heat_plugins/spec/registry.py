@@ -22,6 +22,7 @@ __all__ = [
     "built_in_kernels",
     "check_kernel",
     "entry_of",
+    "kernels_without_graph",
     "name_of",
     "register_kernel",
 ]
@@ -38,8 +39,8 @@ class KernelEntry:
     There are three kinds. A ``"product"`` has one factor for each parameter, so any structure
     can take it apart. A ``"profile"`` is a function of the weighted Hamming distance; groups of
     interchangeable parameters change the distance, but it cannot be taken apart. And what is
-    made as a ``"whole"`` takes no structure. Numbers have a kernel of their own beside the last
-    two.
+    made as a ``"whole"`` takes no structure, unless it compares labelled graphs and needs them.
+    Numbers have a kernel of their own beside the last two.
 
     Args:
         name: What ``kernel=`` is.
@@ -49,6 +50,8 @@ class KernelEntry:
             (``kernels/base.py``) from the space and the columns (c,) it is for. None for
             products, which differ in the settings below alone.
         has_ard: Whether there is a version with a rate for every parameter.
+        is_of_graph: Of a whole, whether it is made from the columns of each ``LabelledGraph``
+            (``space/graph_columns.py``) instead.
         is_for_ordered: Of a whole, whether it also takes choices with an order or a graph.
         takes_graphs: Whether choices may have graphs and orders at all.
         has_remainder: Whether choices on a graph may differ in ways that the graph does not say.
@@ -62,6 +65,7 @@ class KernelEntry:
     kind: Literal["product", "profile", "whole"] = "whole"
     factory: Callable[..., Any] | None = None
     has_ard: bool = False
+    is_of_graph: bool = False
     is_for_ordered: bool = True
     takes_graphs: bool = True
     has_remainder: bool = False
@@ -75,6 +79,11 @@ def built_in_kernels() -> Mapping[str, KernelEntry]:
     # When they are first asked for: settings are made long before any kernel is.
     entries = import_module("heat_plugins.kernels.builtin").BUILT_IN
     return {entry.name: entry for entry in entries}
+
+
+def kernels_without_graph() -> tuple[str, ...]:
+    """Return the names of the built-in kernels that need no ``LabelledGraph``."""
+    return tuple(name for name, entry in built_in_kernels().items() if not entry.is_of_graph)
 
 
 def register_kernel(name: str | KernelEntry, function: KernelFunction | None = None) -> None:

@@ -4,6 +4,7 @@
 value                      says
 =========================  ==========================================================
 ``PermutationInvariant``   some parameters can change places without any effect
+``LabelledGraph``          parameters are the labels and edges of one graph
 ``Additive``               parameters act one by one, their effects add up
 ``InteractionOrders``      single effects, pairs, ... up to an order, each order with
                            a weight that is learnt
@@ -20,14 +21,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from heat_plugins.spec.checks import check_bool, check_one_of, check_positive
+from heat_plugins.spec.labelled_graph import LabelledGraph
+
 __all__ = [
     "Additive",
     "Anchors",
     "InteractionOrders",
+    "LabelledGraph",
     "PermutationInvariant",
     "RandomDecomposition",
     "Structure",
-    "check_one_of",
     "structure_from_dict",
     "structure_to_dict",
 ]
@@ -92,7 +96,7 @@ class PermutationInvariant:
         if any(len(group) < 2 for group in self.groups):
             raise ValueError(f"every group must have at least 2 names, got {self.groups!r}")
         check_one_of("method", self.method, get_args(InvarianceMethod))
-        _check_positive("n_samples", self.n_samples)
+        check_positive("n_samples", self.n_samples)
         if self.permutations is None:
             return
         if not self.permutations:
@@ -130,7 +134,7 @@ class Additive:
     remainder: bool = True
 
     def __post_init__(self) -> None:
-        _check_bool("remainder", self.remainder)
+        check_bool("remainder", self.remainder)
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,9 @@ class InteractionOrders:
     remainder: bool = True
 
     def __post_init__(self) -> None:
-        _check_positive("max_order", self.max_order)
-        _check_bool("orthogonal", self.orthogonal)
-        _check_bool("remainder", self.remainder)
+        check_positive("max_order", self.max_order)
+        check_bool("orthogonal", self.orthogonal)
+        check_bool("remainder", self.remainder)
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ class RandomDecomposition:
 
     def __post_init__(self) -> None:
         if self.n_edges is not None:
-            _check_positive("n_edges", self.n_edges)
+            check_positive("n_edges", self.n_edges)
         if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
             raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
 
@@ -204,11 +208,18 @@ class Anchors:
 
 
 Combination = Additive | InteractionOrders | RandomDecomposition
-Structure = PermutationInvariant | Combination | Anchors
+Structure = PermutationInvariant | LabelledGraph | Combination | Anchors
 
 _TYPES: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (PermutationInvariant, Additive, InteractionOrders, RandomDecomposition, Anchors)
+    for kind in (
+        PermutationInvariant,
+        LabelledGraph,
+        Additive,
+        InteractionOrders,
+        RandomDecomposition,
+        Anchors,
+    )
 }
 
 
@@ -232,19 +243,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return dict(value) if isinstance(value, Mapping) else value
-
-
-def _check_positive(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}")
-
-
-def _check_bool(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
-
-
-def check_one_of(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a value that is none of those allowed."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {tuple(allowed)}, got {value!r}")

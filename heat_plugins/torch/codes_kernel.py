@@ -68,10 +68,7 @@ def checked_choices(n_choices: Any) -> list[int]:
 def check_codes(codes: Tensor, sizes: list[int], columns: Sequence[int] | None = None) -> None:
     """Refuse (..., n, d) inputs that are not codes, such as choices scaled to [0, 1].
 
-    Args:
-        codes: the inputs.
-        sizes: number of choices of each variable.
-        columns: where each variable stands in the inputs, if not in this order.
+    Variables have ``sizes`` many choices, and are called by their ``columns`` if these are given.
     """
     wrong = (codes < 0) | (codes != codes.round())
     wrong |= codes >= torch.tensor(sizes, device=codes.device)

@@ -147,17 +147,9 @@ class HeatKernel(ColumnsKernel):
         last_dim_is_batch: bool = False,
         **params: Any,
     ) -> Tensor:
-        """Check the inputs, or round them (see ``codes``), and evaluate the kernel.
+        """Check the codes (..., n, d) and (..., m, d), or round them, and evaluate the kernel.
 
-        Args:
-            x1: (..., n, d) integer codes, held as floats.
-            x2: (..., m, d) integer codes.
-            diag: whether to compare the points pairwise, row by row (n = m).
-            last_dim_is_batch: must be False; GPyTorch is giving it up.
-            **params: ignored, for the kernels that GPyTorch combines.
-
-        Returns:
-            (..., n, m) kernel matrix, or (..., n) if ``diag``.
+        Returns (..., n, m), or with ``diag`` and n = m the covariances (..., n) of pairs.
         """
         if last_dim_is_batch:
             raise ValueError("last_dim_is_batch must be False: the columns belong together")

@@ -25,9 +25,6 @@ class CorePrior(Prior):
 
     It is improper: all hyperparameters may rise together at no cost. Samples are therefore
     drawn around the points that a fit of the core starts from.
-
-    Args:
-        numpy_kernel: The kernel, in NumPy.
     """
 
     arg_constraints: dict[str, Any] = {}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heat_plugins.suggest as suggest_module
-from heat_plugins.acquisition.failures import log_success
+from heat_plugins.acquisition.feasibility import log_success
 from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_data import ModelBudget

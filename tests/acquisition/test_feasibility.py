@@ -8,6 +8,7 @@ from heat_plugins.acquisition.feasibility import LogFeasibility, Sum
 from heat_plugins.acquisition.log_ei import LogExpectedImprovement
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 SPACE = Space(
@@ -34,7 +35,7 @@ def surrogates():
     rng = np.random.default_rng(0)
     points = SPACE.sample(25, rng)
     pending = SPACE.sample(2, rng)
-    kernel = DistanceKernel.of(SPACE)
+    kernel = DistanceKernel(FeatureMap.of(SPACE))
     made = []
     for function in FUNCTIONS:
         values = function(points)

@@ -14,6 +14,7 @@ from heat_plugins.acquisition.log_ei import (
 )
 from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
 CHECKED = settings(deadline=None, max_examples=100)
@@ -112,7 +113,7 @@ def surrogate():
     points = SPACE.sample(25, rng)
     values = np.sin(5.0 * points[:, 0]) + 0.5 * points[:, 1] + points[:, 2] ** 2
     values = (values - values.mean()) / values.std()
-    kernel = DistanceKernel.of(SPACE)
+    kernel = DistanceKernel(FeatureMap.of(SPACE))
     hyperparameters = fit(kernel, points, values, deterministic=False).hyperparameters
     return Surrogate(kernel, hyperparameters, points, values, SPACE.sample(2, rng))
 

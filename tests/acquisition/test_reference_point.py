@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from heat_plugins.acquisition.builder import Goal, shortfalls
 from heat_plugins.gp.outcome_transform import place_of, standardise
-from heat_plugins.search.genetic import SearchBudget
+from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.suggest import History, Problem, Settings, suggest

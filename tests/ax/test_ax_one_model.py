@@ -90,3 +90,19 @@ def test_a_metric_is_fitted_once(
     monkeypatch.setattr(fit, "_candidates", counted)
     client.get_next_trials(1)
     assert len(calls) == 2  # y and w, which is not needed to choose an arm
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e7])
+def test_predicted_errors_have_the_unit_of_the_metric(
+    client_of: Any, space: list[Any], run: Any, unit: float
+) -> None:
+    """However small that is: GPyTorch rounds small variances up, and warns."""
+
+    def error_in(unit: float) -> float:
+        client = client_of(space, n_startup_trials=8, deterministic_objective=True)
+        arms = run(client, lambda params: unit * outcomes_of(params)["y"], 8)
+        _, error = client.predict(arms[:1])[0]["y"]
+        return float(error)
+
+    assert error_in(1.0) > 0.0
+    assert error_in(unit) / unit == pytest.approx(error_in(1.0), rel=1e-3)

@@ -14,7 +14,7 @@ from heat_plugins import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.spec.registry import built_in_kernels, entry_of
+from heat_plugins.spec.registry import entry_of, kernels_without_graph
 
 __all__ = ["AxCase", "AxStep", "random_ax_case"]
 
@@ -209,7 +209,7 @@ def _settings(draw: Draw, space: AxSpace) -> tuple[dict[str, Any], tuple[tuple[s
     }
     if draw.chance(0.5):
         return settings, ()
-    kernel = draw.one_of("heat", "heat", *built_in_kernels())
+    kernel = draw.one_of("heat", "heat", *kernels_without_graph())
     settings["kernel"] = kernel
     settings["mixing"] = draw.one_of("product", "product", "sum", "mixture")
     if entry_of(kernel).has_ard:

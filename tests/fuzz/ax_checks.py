@@ -64,6 +64,8 @@ def _repeats(case: AxCase, result: AxRun) -> list[str]:
             unseen = [point for point in unseen if not _same(case, point, event.params)]
     if result.is_over and not case.settings["deterministic_objective"]:
         wrong.append("stop: the experiment ended, though its objective is noisy")
+    if unseen is not None:
+        unseen = [point for point in unseen if point.items() >= result.fixed.items()]
     if result.is_over and (unseen is None or len(unseen) >= result.n_wanted):
         wrong.append(f"stop: the experiment ended with {unseen} not tried")
     return wrong

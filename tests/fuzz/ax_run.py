@@ -56,6 +56,7 @@ class AxRun:
     error: str = ""
     is_over: bool = False  # because the space is exhausted
     n_wanted: int = 0  # arms that were asked for at last
+    fixed: Params = field(default_factory=dict)  # and what they were to have
 
 
 def run_ax(case: AxCase) -> AxRun:
@@ -108,7 +109,7 @@ class _AxPlayer:
             if draw.chance(0.9):
                 self._complete(index, params)
         for step in self.case.steps:
-            self.result.n_wanted = step.count
+            self.result.n_wanted, self.result.fixed = step.count, dict(step.fixed)
             getattr(self, step.kind)(step)
 
     def _note(self, params: Params, *, fixed: Any = (), is_generated: bool = True) -> None:

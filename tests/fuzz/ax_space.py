@@ -1,6 +1,7 @@
 """Random search spaces of Ax."""
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +155,12 @@ def _is_value_of(parameter: Parameter, value: Any) -> bool:
 
 
 def _is_same_value(parameter: Parameter, left: Any, right: Any) -> bool:
-    if not isinstance(parameter, RangeParameter) or parameter.parameter_type == INT:
+    if isinstance(parameter, RangeParameter) and parameter.parameter_type == INT:
+        # Beyond 2^53 whole numbers are the same that floats may not tell apart.
+        beyond = parameter.upper > 2**53
+        reach = math.ulp(float(parameter.upper)) if beyond else 0
+        return type(left) is type(right) and abs(left - right) <= reach
+    if not isinstance(parameter, RangeParameter):
         return bool(left == right and type(left) is type(right))
     return same_number(
         left, right, parameter.lower, parameter.upper, log=bool(parameter.log_scale)

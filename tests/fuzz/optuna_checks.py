@@ -151,7 +151,8 @@ def _refused_values(case: OptunaCase, result: Run) -> list[str]:
     is_refused_by_optuna = case.storage != "memory" and _has_containers(case)
     # Threads that ask at the same time are refused together.
     n_lessons = case.n_jobs * (len(others) + n_waiting)
-    if result.n_refused > n_lessons and not is_refused_by_optuna:
+    # Where it takes no value at all, nothing is stored from which a resumed study could learn.
+    if result.n_refused > n_lessons and not is_refused_by_optuna and not result.is_blocked:
         return [f"refused: {result.n_refused} trials after {len(others)} contradictory ones"]
     # Threads may learn of parameters while they are asking for them.
     is_regular = case.space.is_static and not case.space.is_conditional and case.n_jobs == 1
@@ -214,11 +215,13 @@ def _lessons(case: OptunaCase) -> int:
     """Return how many repetitions it may cost to learn which parameters exist where.
 
     Two points may differ only in a parameter that then turns out not to be asked for, as
-    where trials from elsewhere have more of them.
+    where trials from elsewhere have more of them. And where such a trial has a parameter in
+    another form, what comes next finds out which form is asked for.
     """
     names = {parameter.name for parameter in case.space.parameters}
     n_lessons = sum(bool(parameter.parent) for parameter in case.space.parameters)
     n_lessons += case.behaviour.action == "raise early"
+    n_lessons += sum(_is_other(case, trial) for trial in _foreign_trials(case))
     return n_lessons + 2 * sum({*trial.params} != names for trial in _foreign_trials(case))
 
 

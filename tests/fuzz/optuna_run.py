@@ -206,11 +206,13 @@ class _Player:
             # Databases themselves refuse other kinds and choices of a parameter.
             self.result.left_out.append(step)
             return
-        # Of choices that are equal in Python Optuna keeps the first.
+        # Of choices that are equal in Python storages keep the first, but for the one in memory.
         kept = {
             name: distribution.to_external_repr(distribution.to_internal_repr(trial.params[name]))
             for name, distribution in trial.distributions.items()
         }
+        if self.case.storage == "memory":
+            kept = dict(trial.params)
         # What failed half way says that others will which begin in the same way.
         number = self.study.trials[-1].number if trial.state == TrialState.FAIL else -1
         self.result.events.append(Event(number, kept, is_free=False))

@@ -21,7 +21,7 @@ from heat_plugins import (
     PermutationInvariant,
     RandomDecomposition,
 )
-from heat_plugins.spec.registry import built_in_kernels, entry_of
+from heat_plugins.spec.registry import entry_of, kernels_without_graph
 
 __all__ = ["SamplerSettings", "random_settings"]
 
@@ -77,12 +77,15 @@ def random_settings(draw: Draw, space: Space, behaviour: Behaviour) -> SamplerSe
         "consider_failed_trials": (True, False),
         "numeric_choices": ("auto", "unordered"),
         "record": (True, False),
-        "trust_region": (True, False),
+        "trust_region": (True, False, "casmopolitan", "bounce"),
+        "search": ("hill-climbing", "interleaved", "bandit", "pool"),
         "pending_timeout": (None, 1e9, math.inf),
         "mixing": ("product", "sum", "mixture"),
     }.items():
         if draw.chance(0.3):
             arguments[name] = draw.choice(values)
+    if arguments.get("search") != "bandit" and draw.chance(0.2):
+        arguments["embedding"] = "nested"
     if behaviour.n_constraints and behaviour.how == "constraints_func":
         arguments["constraints_func"] = constraints_func
     groups: tuple[tuple[str, ...], ...] = ()
@@ -135,7 +138,7 @@ def _listed(space: Space) -> list[Parameter]:
 
 def _model(draw: Draw, space: Space) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:
     """Return arguments of the model, and the groups of parameters that can change places."""
-    kernel: Any = draw.one_of("heat", "heat", *built_in_kernels(), _exponential)
+    kernel: Any = draw.one_of("heat", "heat", *kernels_without_graph(), _exponential)
     arguments: dict[str, Any] = {"kernel": kernel}
     if draw.chance(0.5):
         arguments["ard"] = draw.one_of(None, True, False) if entry_of(kernel).has_ard else False

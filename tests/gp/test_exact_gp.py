@@ -15,6 +15,7 @@ from heat_plugins.gp.exact_gp import (
     fit,
 )
 from heat_plugins.kernels.distance import SMALLEST_TOTAL, DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.kernels.formulas import mixed_kernel
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 
@@ -71,7 +72,7 @@ def inverse_of_data(space, hyperparameters, points, pending=None):
 
 
 def density_of(space, points, values):
-    return NegativeLogDensity(DistanceKernel.of(space), points, values)
+    return NegativeLogDensity(DistanceKernel(FeatureMap.of(space)), points, values)
 
 
 def data(space, n, rng):
@@ -81,7 +82,9 @@ def data(space, n, rng):
 
 
 def model_of(space, hyperparameters, points, values, pending=None):
-    return Surrogate(DistanceKernel.of(space), hyperparameters, points, values, pending)
+    return Surrogate(
+        DistanceKernel(FeatureMap.of(space)), hyperparameters, points, values, pending
+    )
 
 
 # ---------------------------------------------------------------------- predictions
@@ -292,7 +295,11 @@ def test_fit_raises_the_density(space, deterministic):
 
     def fit_from(start):
         found = fit(
-            DistanceKernel.of(space), points, values, deterministic=deterministic, start=start
+            DistanceKernel(FeatureMap.of(space)),
+            points,
+            values,
+            deterministic=deterministic,
+            start=start,
         )
         assert found.negative_log_density == pytest.approx(
             density.value(found.hyperparameters), rel=1e-9
@@ -314,7 +321,7 @@ def test_fit_finds_which_parameters_matter():
     points = CATEGORIES.sample(80, rng)
     values = points[:, 1] + points[:, 4]
     values = (values - values.mean()) / values.std()
-    found = fit(DistanceKernel.of(CATEGORIES), points, values, deterministic=True)
+    found = fit(DistanceKernel(FeatureMap.of(CATEGORIES)), points, values, deterministic=True)
     weights = found.hyperparameters.theta[: len(CATEGORIES)]
     assert set(np.argsort(weights)[-2:]) == {1, 4}
     assert weights[[1, 4]].min() > weights[[0, 2, 3, 5]].max() + 1.0
@@ -328,7 +335,10 @@ def test_fit_sees_noise():
     loud = signal + 2.0 * signal.std() * rng.standard_normal(60)
     log_noises = [
         fit(
-            DistanceKernel.of(BINARY), points, (v - v.mean()) / v.std(), deterministic=False
+            DistanceKernel(FeatureMap.of(BINARY)),
+            points,
+            (v - v.mean()) / v.std(),
+            deterministic=False,
         ).hyperparameters.log_noise
         for v in (quiet, loud)
     ]
@@ -367,7 +377,7 @@ AWKWARD_DATA = {
 def test_fit_and_prediction_survive_awkward_data(make, deterministic):
     rng = np.random.default_rng(16)
     points, values = make(rng)
-    kernel = DistanceKernel.of(MIXED)
+    kernel = DistanceKernel(FeatureMap.of(MIXED))
     cold = fit(kernel, points, values, deterministic=deterministic).hyperparameters
     warm = fit(kernel, points, values, deterministic=deterministic, start=cold).hyperparameters
     for hyperparameters in (cold, warm):
@@ -396,7 +406,7 @@ def test_small_spaces_are_fitted_too(space):
     rng = np.random.default_rng(17)
     points = space.sample(8, rng)
     values = rng.standard_normal(8)
-    kernel = DistanceKernel.of(space)
+    kernel = DistanceKernel(FeatureMap.of(space))
     hyperparameters = fit(kernel, points, values, deterministic=False).hyperparameters
     mean, variance = Surrogate(kernel, hyperparameters, points, values).posterior(points)
     assert np.all(np.isfinite(mean)) and np.all(variance > 0.0)
@@ -405,7 +415,7 @@ def test_small_spaces_are_fitted_too(space):
 def test_differences_between_points_are_above_the_noise_of_deterministic_values():
     """Weights as small as that noise would make it stand for whatever is not explained."""
     for space in (BINARY, CATEGORIES, MIXED):
-        kernel = DistanceKernel.of(space)
+        kernel = DistanceKernel(FeatureMap.of(space))
         lowest = kernel.bounds[kernel.level, 0]
         assert kernel.n_weights * np.exp(lowest) == pytest.approx(SMALLEST_TOTAL)
         assert kernel.start(1e-9)[kernel.level] == pytest.approx(lowest)

@@ -14,6 +14,7 @@ from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import (
@@ -41,7 +42,7 @@ def pairs(points, rng):
 
 def product(points, rng):
     """A sample of the process whose kernel is the product, with rates that forget fast."""
-    kernel = DistanceKernel.of(SPACE)
+    kernel = DistanceKernel(FeatureMap.of(SPACE))
     matrix = kernel.matrix(np.append(np.full(6, np.log(0.9)), 0.0), kernel.prepare(points))
     return np.linalg.cholesky(matrix + 1e-9 * np.eye(len(points))) @ rng.standard_normal(
         len(points)

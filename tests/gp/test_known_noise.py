@@ -17,6 +17,7 @@ from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
+from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import History, Problem, Settings, suggest
@@ -42,7 +43,7 @@ def outcome_of(points, values, noise, **options):
 # ----------------------------------------------------------------------- the posterior
 def test_known_noise_stands_on_the_diagonal():
     points, values = some_data()
-    kernel = DistanceKernel.of(SPACE)
+    kernel = DistanceKernel(FeatureMap.of(SPACE))
     known = np.linspace(0.0, 2.0, len(points))
     known[3] = np.nan
     hyperparameters = Hyperparameters(THETA, np.log(0.01))
@@ -57,7 +58,10 @@ def test_known_noise_stands_on_the_diagonal():
 
 def test_no_known_noise_is_none():
     points, values = some_data()
-    kernel, hyperparameters = DistanceKernel.of(SPACE), Hyperparameters(THETA, np.log(0.01))
+    kernel, hyperparameters = (
+        DistanceKernel(FeatureMap.of(SPACE)),
+        Hyperparameters(THETA, np.log(0.01)),
+    )
     plain = Surrogate(kernel, hyperparameters, points, values)
     for nothing in (np.zeros(len(points)), np.full(len(points), np.nan)):
         same = Surrogate(kernel, hyperparameters, points, values, known_noise=nothing)
@@ -66,7 +70,10 @@ def test_no_known_noise_is_none():
 
 def test_a_noisy_value_far_off_moves_the_mean_hardly_and_an_exact_one_does():
     points, values = some_data()
-    kernel, hyperparameters = DistanceKernel.of(SPACE), Hyperparameters(THETA, np.log(1e-4))
+    kernel, hyperparameters = (
+        DistanceKernel(FeatureMap.of(SPACE)),
+        Hyperparameters(THETA, np.log(1e-4)),
+    )
     here = points[-1:]
     without = Surrogate(kernel, hyperparameters, points[:-1], values[:-1]).mean(here)[0]
     far_off = values.copy()
@@ -86,7 +93,10 @@ def test_a_noisy_value_far_off_moves_the_mean_hardly_and_an_exact_one_does():
 def test_replicates_count_as_their_average():
     """Three measurements of variance v are one of variance v / 3; nothing else changes."""
     points, values = some_data(10)
-    kernel, hyperparameters = DistanceKernel.of(SPACE), Hyperparameters(THETA, np.log(1e-12))
+    kernel, hyperparameters = (
+        DistanceKernel(FeatureMap.of(SPACE)),
+        Hyperparameters(THETA, np.log(1e-12)),
+    )
     spread = np.array([-0.3, 0.1, 0.2])  # sums to 0
     many = np.concatenate([points, np.repeat(points[:1], 2, axis=0)])
     replicated = np.concatenate([values, [0.0, 0.0]])
@@ -107,7 +117,7 @@ def test_replicates_count_as_their_average():
 def test_gradient_of_the_density_is_that_of_its_value_with_known_noise():
     points, values = some_data()
     known = np.linspace(0.0, 1.0, len(points))
-    density = NegativeLogDensity(DistanceKernel.of(SPACE), points, values, known)
+    density = NegativeLogDensity(DistanceKernel(FeatureMap.of(SPACE)), points, values, known)
     vector = Hyperparameters(THETA, np.log(0.05)).to_vector()
     value, gradient = density(vector)
     assert value == pytest.approx(density.value(Hyperparameters.from_vector(vector)))
@@ -119,7 +129,7 @@ def test_nothing_is_learnt_about_noise_that_is_known():
     rng = np.random.default_rng(0)
     points, values = some_data(40)
     values = standardise(values + 0.5 * rng.standard_normal(40))
-    kernel, known = DistanceKernel.of(SPACE), np.full(40, 0.2)
+    kernel, known = DistanceKernel(FeatureMap.of(SPACE)), np.full(40, 0.2)
     all_known = fit(kernel, points, values, deterministic=False, known_noise=known)
     assert np.exp(all_known.hyperparameters.log_noise) == pytest.approx(DETERMINISTIC_NOISE)
     known[5] = np.nan

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heat_plugins.kernels.centred import Centred, CentredMatrix, Reference, mean_variance
+from heat_plugins.kernels.centred import Centred, Reference, centred_matrix, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers
 from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Space
@@ -52,21 +52,21 @@ def test_matrices_and_pullbacks(log_weights, centre):
     numbers = CentredNumbers(COLUMNS, REFERENCES, centre)
     matrices, pullback = numbers.matrices(log_weights, numbers.prepare(points))
     expected = [
-        CentredMatrix(
+        centred_matrix(
             unit,
             log_weights[[i]],
             unit.prepare(np.concatenate([points, REFERENCES[i].points])),
             len(points),
             REFERENCES[i].shares,
-            centre,
+            centre=centre,
         )
         for i, unit in enumerate(UNITS)
     ]
-    np.testing.assert_allclose(matrices, [each.matrix for each in expected], **EXACT)
+    np.testing.assert_allclose(matrices, [matrix for matrix, _ in expected], **EXACT)
     by_matrices = np.random.default_rng(1).standard_normal((3, 15, 15))
     by_matrices += by_matrices.transpose(0, 2, 1)
     given = by_matrices.copy()
-    slopes = [each.pullback(by)[0] for each, by in zip(expected, given, strict=True)]
+    slopes = [pull(by)[0] for (_, pull), by in zip(expected, given, strict=True)]
     np.testing.assert_allclose(pullback(by_matrices), slopes, rtol=1e-11, atol=1e-11)
     np.testing.assert_array_equal(by_matrices, given)
 
@@ -98,7 +98,7 @@ def test_mean_variances(log_weights, centre):
         points, shares = REFERENCES[i].points, REFERENCES[i].shares
         own = centred.own(np.ones(len(points)), centred.means(points))
         np.testing.assert_allclose(found[i], shares @ own, **EXACT)
-        by_itself = mean_variance(unit, theta, unit.prepare(points), shares, centre)
+        by_itself = mean_variance(unit, theta, unit.prepare(points), shares, centre=centre)
         np.testing.assert_allclose([found[i], slopes[i]], np.hstack(by_itself), **EXACT)
     step = 1e-5
     above, below = (numbers.mean_variances(log_weights + s)[0] for s in (step, -step))

@@ -10,14 +10,15 @@ from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.genetic import SearchBudget
+from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.spec.model import Model
-from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.registry import kernels_without_graph
 from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,
+    LabelledGraph,
     PermutationInvariant,
     RandomDecomposition,
 )
@@ -50,9 +51,17 @@ KNOWN = {"graphs": {"x0": "cycle", "x2": STAR}, "order": {"c": ["m", "s", "l"]}}
 ANCHORS = Anchors(({"x0": 1, "x1": 2}, {"b0": 1}))
 TWO_SWAPS = [[1, 0, 2, 3], [0, 1, 3, 2]]
 WHOLE_GROUP = [[1, 2, 3, 0], [1, 0, 2, 3]]  # too large for nine samples
+GRAPH = LabelledGraph(
+    ["x0", "x1", "x2", "in"],
+    {("in", "x0"): "b0", ("x0", "x1"): "b1", ("x1", "x2"): "x3", ("x0", "x2"): True},
+    fixed=["in"],
+    directed=True,
+    absent=[3],
+)
+MANY_NODES = LabelledGraph([*NAMES, "b0"], {("x0", "x1"): "b1", ("x2", "b0"): True}, n_samples=9)
 
 MODELS = {
-    **{name: Model(name) for name in built_in_kernels()},
+    **{name: Model(name) for name in kernels_without_graph()},
     "heat isotropic": Model(ard=False),
     "casmopolitan isotropic": Model("casmopolitan", ard=False),
     "matern isotropic": Model("matern", ard=False),
@@ -84,11 +93,17 @@ MODELS = {
     ),
     "padded sort of a matern": Model("matern", structure=PermutationInvariant(NAMES)),
     "anchors": Model(structure=ANCHORS),
+    "labelled graph": Model(structure=GRAPH),
+    "labelled graph isotropic": Model(ard=False, structure=GRAPH),
+    "labelled graph by samples": Model(structure=MANY_NODES),
+    "labelled graph plus numbers": Model(structure=GRAPH, mixing="mixture"),
+    "weisfeiler-lehman": Model("weisfeiler-lehman", structure=GRAPH),
     "additive": Model(structure=Additive()),
     "additive without remainder": Model(structure=Additive(remainder=False)),
     "additive mixture": Model(structure=Additive(), mixing="mixture"),
     "additive with graphs": Model(structure=Additive(), **KNOWN),
     "additive groups": Model(structure=[PermutationInvariant(NAMES, "sum"), Additive()]),
+    "additive graph": Model(structure=[GRAPH, Additive()]),
     "additive anchors": Model(structure=[ANCHORS, Additive()]),
     "plain orders": Model(structure=InteractionOrders(2, orthogonal=False)),
     "orthogonal order": Model(structure=InteractionOrders(1)),
@@ -102,6 +117,9 @@ MODELS = {
     "decomposed groups": Model(structure=[PermutationInvariant(NAMES), RandomDecomposition()]),
     "decomposed graphs": Model(structure=RandomDecomposition(), quantitative=["q"], **KNOWN),
 }
+
+# The number of a pair of decays, or of rounds, is chosen, not climbed.
+CHOSEN = ("ssk", "weisfeiler-lehman")
 
 CASES = pytest.mark.parametrize(
     ("space_name", "name"),
@@ -118,8 +136,8 @@ def some_theta(kernel, name, rng):
     """Hyperparameters away from the symmetric ones that a fit starts from."""
     theta = kernel.start(3.0)
     moved = theta + 0.3 * rng.standard_normal(len(theta))
-    if name == "ssk":
-        moved[0] = theta[0]  # the number of a pair of decays
+    if name in CHOSEN:
+        moved[0] = theta[0]
     return moved
 
 
@@ -213,7 +231,7 @@ def test_pullback_is_the_derivative_of_the_matrix(space_name, name):
     given = by_kernel.copy()
     gradient = kernel.matrix_and_pullback(theta, prepared)[1](given)
     np.testing.assert_array_equal(given, by_kernel)
-    if name == "ssk":  # its decays are chosen, not climbed
+    if name in CHOSEN:
         assert gradient[0] == 0.0
         fixed, theta, gradient = theta[:1], theta[1:], gradient[1:]
     else:

@@ -7,7 +7,7 @@ from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
-from heat_plugins.kernels.features import NUMERIC_WEIGHT
+from heat_plugins.kernels.features import NUMERIC_WEIGHT, FeatureMap
 from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
@@ -23,7 +23,7 @@ def pair(theta):
     """The unit on a column of a space, and what it stands for on a space of that column."""
     return (
         (NumberUnit(COLUMN), np.array([theta])),
-        (DistanceKernel.of(ALONE), np.array([theta + np.log(NUMERIC_WEIGHT), 0.0])),
+        (DistanceKernel(FeatureMap.of(ALONE)), np.array([theta + np.log(NUMERIC_WEIGHT), 0.0])),
     )
 
 
@@ -83,7 +83,7 @@ def test_changes_of_other_columns_change_nothing():
 
 
 def test_starts_are_those_of_the_distance_kernel_and_there_is_no_prior():
-    unit, kernel = NumberUnit(COLUMN), DistanceKernel.of(ALONE)
+    unit, kernel = NumberUnit(COLUMN), DistanceKernel(FeatureMap.of(ALONE))
     for total in STARTING_TOTALS:
         log_weight, level = kernel.start(total)
         assert unit.start(total) == pytest.approx([level])

@@ -37,7 +37,7 @@ def in_order_of(kernel, names, theta):
 
 def both(space):
     """Return the kernel as it is built, and the one with features throughout."""
-    return KernelBuilder(space, Model()).kernel(), DistanceKernel.of(space)
+    return KernelBuilder(space, Model()).kernel(), DistanceKernel(FeatureMap.of(space))
 
 
 @pytest.mark.parametrize("missing", [None, 0])
@@ -54,6 +54,23 @@ def test_distances_are_those_of_one_hot_features(missing, n):
     found = np.zeros((n, 20))
     wide.add_distances(weights, wide.codes(left), wide.codes(right), to=found)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [None, 0])
+@pytest.mark.parametrize("n", [2, 128, 300])
+def test_distances_within_one_set_and_their_slopes_are_those_of_pairs(missing, n):
+    """Only one half is compared, block by block; what is given need not be symmetric."""
+    wide = WideColumns(Columns(SPACE, np.array([0, 2])))
+    codes, weights = wide.codes(sample(SPACE, n, 1, missing)), np.array([0.3, 1.7])
+    single = np.zeros((2, n, n))
+    for weight, each in zip(np.eye(2), single, strict=True):
+        wide.add_distances(weight, codes, codes.copy(), to=each)
+    by_distance = np.random.default_rng(2).normal(size=(n, n))
+    expected = np.einsum("cab,ab->c", single, by_distance)
+    np.testing.assert_allclose(wide.by_weights(by_distance, codes), expected, atol=1e-10)
+    found = np.ones((n, n))
+    wide.add_own_distances(weights, codes, to=found)
+    np.testing.assert_allclose(found, 1.0 + np.tensordot(weights, single, 1), atol=1e-12)
 
 
 @pytest.mark.parametrize("space", [SPACE, ONLY_WIDE], ids=["both kinds", "wide alone"])

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 from heat_plugins import HeatSampler
-from heat_plugins.search.genetic import SearchBudget
+from heat_plugins.search.search_task import SearchBudget
 
 # Enough to be led by the model, and no more.
 SMALL_SEARCH = SearchBudget(

@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 from small_search import quick_sampler
 
 from heat_plugins import HeatSampler
-from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.registry import kernels_without_graph
 from heat_plugins.spec.structures import (
     Additive,
     Anchors,
@@ -211,7 +211,7 @@ def with_everything(trial: optuna.Trial) -> float:
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    **{kernel: {"kernel": kernel} for kernel in built_in_kernels()},
+    **{kernel: {"kernel": kernel} for kernel in kernels_without_graph()},
     "function": {"kernel": lambda r: np.exp(-r)},
     "isotropic": {"ard": False},
     "sum": {"mixing": "sum"},

@@ -147,3 +147,22 @@ def test_plain_choices_need_no_table_to_be_told_apart(monkeypatch: pytest.Monkey
     monkeypatch.delattr(distributions, "Categorical")
     for value in (0, 9_999, "a", None, 0.5):
         assert ambiguous_choices(space, {"plain": value}) == {}
+
+
+def test_one_trial_with_very_many_parameters_is_soon_left_out() -> None:
+    study = optuna.create_study()
+    add(study, 3, named(5))
+    add(study, 1, named(1000, "strange"))
+    union = UnionSearchSpace(COMPLETE)
+    assert len(union.calculate(study)) == 1006  # perhaps all that is asked for from now on
+    add(study, 1, named(5))
+    assert list(union.calculate(study)) == ["c", *named(5)]
+    assert union.left_out == named(1000, "strange")
+
+
+def test_many_parameters_that_two_trials_have_are_kept() -> None:
+    study = optuna.create_study()
+    add(study, 1, named(5))
+    add(study, 2, named(1000, "strange"))
+    add(study, 1, named(5))
+    assert len(UnionSearchSpace(COMPLETE).calculate(study)) == 1006

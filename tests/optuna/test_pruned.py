@@ -76,6 +76,22 @@ def test_the_last_report_is_that_of_the_last_step() -> None:
     assert values[7] == 5.0
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "middle"),
+    [
+        (-math.inf, math.inf, math.inf),
+        (-math.inf, 3.0, 3.0),
+        (1.5e308, 1.7e308, 1.6e308),
+        (2.0, 5.0, 3.5),
+    ],
+)
+def test_the_middle_of_values_that_have_no_mean_is_a_number(
+    low: float, high: float, middle: float
+) -> None:
+    values, _ = read([complete(1, low), complete(2, high), pruned(7, {0: -9.0})])
+    assert values[7] == pytest.approx(middle)
+
+
 def test_pruned_trials_do_not_move_the_middle() -> None:
     values, _ = read([*THREE, *(pruned(k, {0: 50.0}) for k in range(10, 20)), pruned(7, {0: 0.0})])
     assert values[7] == 2.0

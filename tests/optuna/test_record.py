@@ -146,6 +146,10 @@ ARGUMENTS: dict[str, Any] = {
     "quantitative": ["other"],
     "mixing": "product",
     "numeric_choices": "unordered",
+    "acquisition": "ucb",
+    "hyperparameters": "maximum-likelihood",
+    "search": "hill-climbing",
+    "embedding": "nested",
 }
 CLONES = pytest.mark.parametrize(
     "clone",

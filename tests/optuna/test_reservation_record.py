@@ -344,10 +344,13 @@ def test_the_last_claim_is_the_one_that_counts(storage: BaseStorage, stage: Stag
 
 
 def test_threads_of_one_process_do_not_look_twice(stage: Stage) -> None:
-    """In memory there is one sampler, which knows what it gave to each of its trials."""
-    _, first, second = begun(None)
+    """In memory a sampler knows what it gave to each of its trials."""
+    study = optuna.create_study()
+    study.add_trial(create_trial(params={"x": "a", "y": 0}, distributions=NINE, value=1.0))
+    (worker,) = workers(study, 1, n_startup_trials=1)
     stage.points = [P]
-    settle(first), settle(second)
+    for _ in range(2):
+        settle(worker.ask())
     assert stage.n_choices == 2
 
 

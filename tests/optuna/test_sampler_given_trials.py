@@ -255,6 +255,36 @@ def test_partial_fixed_sampler_keeps_its_value_and_the_rest_is_optimised(points:
     assert min(trial.value for trial in fixed) <= 2.0
 
 
+# PartialFixedSampler is marked as experimental, and says so.
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.parametrize("x", ["a", "b", "c"])
+@pytest.mark.parametrize("is_resumed", [False, True], ids=["going on", "resumed"])
+def test_the_first_trial_is_optimised_for_what_partial_fixed_sampler_fixes(
+    x: str, is_resumed: bool
+) -> None:
+    """As for a value that was enqueued; it may be another one than the last trial had."""
+
+    def objective(trial: optuna.Trial) -> float:
+        best = {"a": 2, "b": 5, "c": 8}[trial.suggest_categorical("x", ("a", "b", "c"))]
+        return float(abs(trial.suggest_int("y", 0, 9) - best) + trial.suggest_int("z", 0, 9))
+
+    asked = []
+    for is_enqueued in (False, True):
+        study = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=5))
+        study.optimize(objective, n_trials=25)
+        if is_resumed:
+            study.sampler = HeatSampler(seed=0, n_startup_trials=5)
+        if is_enqueued:
+            study.enqueue_trial({"x": x})
+        else:
+            inner = PartialFixedSampler({"x": x}, study.sampler)
+            study.sampler = PartialFixedSampler({}, inner)
+        study.optimize(objective, n_trials=1)
+        asked.append(study.trials[-1].params)
+    assert asked[0]["x"] == x
+    assert asked[0] == asked[1]
+
+
 @pytest.mark.parametrize(
     "pruner",
     [
@@ -286,3 +316,18 @@ def test_pruners_work_with_reported_values(
     assert states == {TrialState.COMPLETE, TrialState.PRUNED}
     assert len(study.trials) == 30
     assert study.best_value <= 1.0
+
+
+def test_equal_choices_of_trials_added_in_memory_are_told_apart_by_their_types() -> None:
+    same = (True, 1, 1.0)
+    study = optuna.create_study(sampler=HeatSampler(seed=0, deterministic_objective=True))
+    space: dict[str, BaseDistribution] = {"x": CategoricalDistribution(same)}
+    study.add_trial(create_trial(params={"x": 1.0}, distributions=space, value=0.0))
+    values = []
+
+    def objective(trial: optuna.Trial) -> float:
+        values.append(trial.suggest_categorical("x", same))
+        return 1.0
+
+    study.optimize(objective, n_trials=2)
+    assert {type(value) for value in values} == {bool, int}

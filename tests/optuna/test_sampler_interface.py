@@ -54,12 +54,11 @@ def test_what_should_be_a_function_must_be_callable(name: str) -> None:
 
 FLAGS = [
     "deterministic_objective",
-    "trust_region",
     "record",
     "consider_pruned_trials",
     "consider_failed_trials",
+    "warn_independent_sampling",
 ]
-FLAGS += ["warn_independent_sampling"]
 
 
 @pytest.mark.parametrize("name", FLAGS)
@@ -70,7 +69,16 @@ def test_what_is_neither_true_nor_false_is_no_flag(name: str, value: Any) -> Non
     assert str(error.value) == f"{name} must be True or False, got {value!r}"
 
 
-@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("value", ["no", 0.5, 1, None])
+def test_what_is_no_trust_region_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError if value == "no" else TypeError) as error:
+        HeatSampler(trust_region=value)
+    assert str(error.value) == (
+        f"trust_region must be True or False, or one of ('casmopolitan', 'bounce'), got {value!r}"
+    )
+
+
+@pytest.mark.parametrize("name", [*FLAGS, "trust_region"])
 def test_a_flag_may_come_from_numpy(name: str) -> None:
     study = optuna.create_study(sampler=HeatSampler(seed=0, **{name: np.bool_(True)}))
     study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=2)

@@ -17,7 +17,7 @@ from small_search import quick_sampler
 
 from heat_plugins import HeatSampler
 from heat_plugins.history import NO_REGION
-from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.registry import kernels_without_graph
 from heat_plugins.spec.structures import (
     Additive,
     Anchors,
@@ -44,7 +44,7 @@ def mixed_objective(trial: optuna.Trial) -> float:
 
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
-    **{kernel: {"kernel": kernel} for kernel in built_in_kernels()},
+    **{kernel: {"kernel": kernel} for kernel in kernels_without_graph()},
     "function": {"kernel": laplace},
     "isotropic": {"ard": False},
     "sum with numbers": {"mixing": "sum"},

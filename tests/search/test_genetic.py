@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.search.domain import Domain, Region
-from heat_plugins.search.genetic import MOST_CANDIDATES, SearchBudget, maximise, unseen_point
+from heat_plugins.search.search_task import MOST_CANDIDATES, SearchBudget, SearchTask
+from heat_plugins.search.searches import maximise
+from heat_plugins.search.unseen import unseen_point
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space, apply_changes
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.space.point_set import PointSet
@@ -73,7 +75,7 @@ def nothing(space):
 
 def best_found(function, domain, avoid, starts, rng, budget):
     """Return the best point that a search finds, if it finds any."""
-    found = maximise(function, domain, avoid, starts, rng, budget)
+    found = maximise(SearchTask(function, domain, avoid, starts, rng, budget))
     return found[0] if len(found) else None
 
 
@@ -439,7 +441,7 @@ def test_candidates_are_different_new_and_ranked(budget):
     function = RandomFunction(space, rng)
     known = space.sample(100, rng)
     avoid = PointSet(known)
-    found = maximise(function, Domain(space), avoid, known[:5], rng, budget)
+    found = maximise(SearchTask(function, Domain(space), avoid, known[:5], rng, budget))
     assert 20 <= len(found) <= MOST_CANDIDATES
     assert len(np.unique(found, axis=0)) == len(found)
     assert not avoid.contains(found).any()
@@ -452,7 +454,9 @@ def test_listed_candidates_are_the_best_of_all_points():
     function = RandomFunction(space, rng)
     points = Domain(space).enumerate()
     best = points[np.argsort(-function(points), kind="stable")[:MOST_CANDIDATES]]
-    found = maximise(function, Domain(space), nothing(space), points[:1], rng, SearchBudget())
+    found = maximise(
+        SearchTask(function, Domain(space), nothing(space), points[:1], rng, SearchBudget())
+    )
     np.testing.assert_array_equal(found, best)
 
 

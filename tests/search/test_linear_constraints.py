@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from heat_plugins.search.domain import Domain, Region
 from heat_plugins.search.feasible_point import feasible_point
-from heat_plugins.search.genetic import SearchBudget
 from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
+from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of

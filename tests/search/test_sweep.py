@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from heat_plugins.search.domain import Domain, Region
-from heat_plugins.search.genetic import SearchBudget, maximise
+from heat_plugins.search.search_task import SearchBudget, SearchTask
+from heat_plugins.search.searches import maximise
 from heat_plugins.search.sweep import MOST_NUMBERS, Sweep
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.infer_conditions import learn_conditions
@@ -62,7 +63,7 @@ def search(space, function, budget=BUDGET, conditions=None, seed=0, region=None)
     rng = np.random.default_rng(seed)
     starts = domain.settle(space.sample(5, np.random.default_rng(9)), rng)
     avoid = PointSet(np.empty((0, len(space))))
-    return maximise(function, domain, avoid, starts, rng, budget)[0], rng
+    return maximise(SearchTask(function, domain, avoid, starts, rng, budget))[0], rng
 
 
 PUBLISHED = {

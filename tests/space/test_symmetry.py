@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.permutations import closure
 from heat_plugins.search.domain import Domain
-from heat_plugins.search.genetic import unseen_point
+from heat_plugins.search.unseen import unseen_point
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Block, Symmetry

@@ -14,11 +14,12 @@ from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Space
 from heat_plugins.spec import registry
 from heat_plugins.spec.model import Model, register_kernel
-from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.registry import kernels_without_graph
 from heat_plugins.spec.structures import (
     Additive,
     Anchors,
     InteractionOrders,
+    LabelledGraph,
     PermutationInvariant,
     RandomDecomposition,
 )
@@ -38,6 +39,8 @@ STRUCTURES = [
     InteractionOrders(3, remainder=False),
     RandomDecomposition(4, seed=9),
     PermutationInvariant(["x", "y"], "sum", 12, [[1, 0]]),
+    LabelledGraph(["x", "y", "in"], {("x", "y"): "xy", ("in", "x"): True}, ["in"], absent=[None]),
+    [LabelledGraph.nasbench101(4, counts=False), LabelledGraph.nasbench201(no_edge=[0]), "auto"],
     [PermutationInvariant([["x", "y"], ["v", "w"]]), "auto"],
     [Anchors(({"x": 1}, {"y": "b", "x": None})), Additive()],
 ]
@@ -48,7 +51,7 @@ def models(draw):
     structure = draw(st.sampled_from(STRUCTURES))
     has_structure = structure != ()
     is_split = Model(structure=structure).combination or Model(structure=structure).is_auto
-    kernels = PRODUCTS if has_structure else built_in_kernels()
+    kernels = PRODUCTS if has_structure else kernels_without_graph()
     kernel = draw(st.sampled_from([k for k in kernels if not (is_split and k == "one-hot-rbf")]))
     allowed = {None, False, True}
     if kernel in (*WHOLE, "one-hot-rbf"):
@@ -92,7 +95,7 @@ def test_defaults():
     assert model != Model(ard=True) and Model(ard=True).has_ard
 
 
-@pytest.mark.parametrize("kernel", built_in_kernels())
+@pytest.mark.parametrize("kernel", kernels_without_graph())
 def test_which_kernels_have_a_rate_each(kernel):
     model = Model(kernel)
     assert model.has_ard == (kernel not in ("one-hot-rbf", *WHOLE))

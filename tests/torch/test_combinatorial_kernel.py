@@ -14,17 +14,18 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from heat_plugins.kernels.base import STARTING_TOTALS
 from heat_plugins.kernels.baselines.spectral import GraphMatern, SpectralKernel
 from heat_plugins.space import Categorical, Float, Space
-from heat_plugins.spec.registry import built_in_kernels
+from heat_plugins.spec.registry import kernels_without_graph
 from heat_plugins.spec.structures import (
     Additive,
     InteractionOrders,
+    LabelledGraph,
     PermutationInvariant,
     RandomDecomposition,
 )
 from heat_plugins.torch import CombinatorialKernel
 from heat_plugins.torch.prior import inside
 
-from ..kernels.test_contract import MODELS, SPACES
+from ..kernels.test_contract import CHOSEN, MODELS, SPACES
 from . import shared
 from .shared import codes, dense
 
@@ -54,8 +55,8 @@ def kernel_of(space_name, name, seed=0, **kwargs):
     kernel = of_model(SPACES[space_name], MODELS[name], **kwargs)
     rng = np.random.default_rng(seed)
     moves = 0.3 * rng.standard_normal(kernel.theta.shape)
-    if name == "ssk":
-        moves[:] = 0.1  # another would be a step to other decays
+    if name in CHOSEN:
+        moves[0] = 0.1  # another would be a step to other decays, or rounds
     kernel.theta = inside(kernel.theta.detach().numpy() + moves, kernel.numpy_kernel.bounds)
     return kernel
 
@@ -378,8 +379,9 @@ def laplace(r):
 
 
 PAIR = ["x0", "x1"]
+PAIR_GRAPH = LabelledGraph(["x0", "in"], {("x0", "in"): "x1"}, fixed=["in"], no_edge=[0])
 CONTRACTS = {
-    **{name: {"kernel": name} for name in built_in_kernels()},
+    **{name: {"kernel": name} for name in kernels_without_graph()},
     "function": {"kernel": laplace},
     "isotropic": {"ard": False},
     "path": {"kernel": "combo", "graphs": {"x0": "path"}},
@@ -388,12 +390,16 @@ CONTRACTS = {
     "orthogonal": {"structure": InteractionOrders(2)},
     "decomposition": {"structure": RandomDecomposition()},
     **{
+        kernel + " of a graph": {"kernel": kernel, "structure": PAIR_GRAPH}
+        for kernel in ("heat", "weisfeiler-lehman")
+    },
+    **{
         method: {"structure": PermutationInvariant(PAIR, method)}
         for method in ("padded-sort", "sort", "product", "sum")
     },
 }
 for _name, _arguments in CONTRACTS.items():
-    _title = f"Test{_name.title().replace('-', '')}Contract"
+    _title = f"Test{_name.title().replace('-', '').replace(' ', '')}Contract"
     globals()[_title] = type(
         _title, (Contract, unittest.TestCase), {"arguments": _arguments, "__module__": __name__}
     )

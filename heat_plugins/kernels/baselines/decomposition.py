@@ -23,19 +23,29 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from heat_plugins.kernels.base import CrossCovariance, CrossFunction, Kernel, Prior, Pullback
+from heat_plugins.kernels.base import (
+    CrossCovariance,
+    CrossFunction,
+    Kernel,
+    Prior,
+    Pullback,
+    Term,
+)
 from heat_plugins.kernels.composite import product_of
-from heat_plugins.kernels.units import ChoiceUnit, Units
+from heat_plugins.kernels.units import ChoiceUnit, NumberUnit, Units
 from heat_plugins.space import Array
 
 __all__ = ["DecompositionKernel"]
 
 
 LARGEST_TABLE = 64  # combinations of choices up to which a table is the faster way
+
+_OF_ONE_COLUMN = (ChoiceUnit, NumberUnit)
 
 
 class DecompositionKernel(Kernel):
@@ -50,7 +60,6 @@ class DecompositionKernel(Kernel):
     warm_steps = 1
 
     def __init__(self, units: Sequence[Kernel], components: Sequence[tuple[int, ...]]) -> None:
-        """Lay out the hyperparameters: the level, then those of the units."""
         self._units = Units(units)
         self.components = tuple(components)
         self.bounds = self._units.bounds
@@ -90,15 +99,9 @@ class DecompositionKernel(Kernel):
                 gradients[unit] += unit_pullback(slope * by_kernel)
             return np.concatenate([np.zeros(1), *gradients])  # the level has a prior only
 
-        return self._mean(parts, prepared, kernels), pullback
-
-    def _mean(
-        self, parts: Sequence[Array], prepared: _Prepared, kernels: dict[int, Array]
-    ) -> Array:
-        """Return the mean over the components, (n, n)."""
         rows = self._tables.rows(parts, prepared.indicators)
         total = _add_products(prepared.indicators @ rows, kernels, self._large)
-        return total / len(self.components)
+        return total / len(self.components), pullback
 
     def given(self, theta: Array, points: Array) -> CrossCovariance:
         """Return covariances with observations (n, d)."""
@@ -114,6 +117,28 @@ class DecompositionKernel(Kernel):
             return _add_products(total, kernels, self._large) / len(self.components)
 
         return CrossFunction(covariances)
+
+    def terms(self, theta: Array, points: Array) -> list[Term]:
+        """Return the components, if each unit is one parameter: k_c / |C| of observations."""
+        parts, units = self._units.split(theta), self._units.units
+        columns = {i: u.column for i, u in enumerate(units) if isinstance(u, _OF_ONE_COLUMN)}
+        if len(columns) < len(units):
+            return []
+        crosses = [unit.given(part, points) for unit, part in zip(units, parts, strict=True)]
+        share = 1.0 / len(self.components)
+
+        def covariances(members: tuple[int, ...], others: Array) -> Array:
+            factors = [crosses[unit](others) for unit in members]
+            return share * product_of(factors, factors[0].shape)
+
+        return [
+            Term(
+                np.array([columns[unit] for unit in members]),
+                share,
+                CrossFunction(partial(covariances, members)),
+            )
+            for members in self.components
+        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,13 +47,10 @@ TRIED_TIMES = np.logspace(-3.0, 5.0, 50)
 def krawtchouk(m: int, g: int, relative: bool = False) -> Array:
     """Return (m + 1, m + 1) K_l(h) / g^m, row l, column h, in exact whole numbers first.
 
+    If ``relative``, divided by K_l(0) instead, of which none is larger.
+
     K_l(h) is the coefficient of z^l in (1 - z)^h (1 + (g - 1) z)^(m - h), so from one h to the
     next K_l(h + 1) = K_l(h) - K_{l-1}(h) - (g - 1) K_{l-1}(h + 1).
-
-    Args:
-        m: The number of parameters.
-        g: Their number of choices.
-        relative: Whether to divide by K_l(0) instead, of which none is larger.
     """
     column = [comb(m, degree) * (g - 1) ** degree for degree in range(m + 1)]
     divisors = column if relative else [g**m] * (m + 1)
@@ -156,7 +153,6 @@ class SpectralKernel(Kernel):
     """The Phi-kernel of the Hamming graph of some unordered choices, k(x, x) = 1."""
 
     def __init__(self, space: Space, columns: Indices, phi: Phi) -> None:
-        """Group the columns by their number of choices."""
         self._phi = phi
         self._sizes = np.unique(space.n_levels[columns]).astype(np.int64)
         self._groups = [columns[space.n_levels[columns] == size] for size in self._sizes]

@@ -52,15 +52,12 @@ DECAYS = ((0.2, 0.5), (0.5, 0.5), (0.8, 0.5), (0.2, 0.8), (0.5, 0.8), (0.8, 0.8)
 
 
 class StringKernel(Kernel):
-    """Common sub-sequences of the discrete columns, read as a string.
+    """Common sub-sequences of the discrete columns, read as a string of codes below ``n_symbols``.
 
-    Args:
-        columns: Which columns of a point are the string.
-        n_symbols: Size of the alphabet: codes are below it.
+    The only hyperparameter is the number of a pair of decays.
     """
 
     def __init__(self, columns: Indices, n_symbols: int) -> None:
-        """Hold the columns; the hyperparameter is the number of a pair of decays."""
         self._columns = columns
         self._n_symbols = n_symbols
         self.bounds = np.array([(0.0, len(DECAYS) - 1.0)])

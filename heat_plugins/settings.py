@@ -1,0 +1,98 @@
+"""What a user can choose of the pipeline, whatever the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import get_args
+
+from heat_plugins.acquisition.builder import AcquisitionName
+from heat_plugins.gp.outcome_data import ModelBudget
+from heat_plugins.kernels.build import KernelBuilder
+from heat_plugins.search.nested_bins import NestedEmbedding
+from heat_plugins.search.regions import RegionRules
+from heat_plugins.search.search_task import SearchBudget
+from heat_plugins.search.searches import SEARCHES, SearchName
+from heat_plugins.search.trust_region import TrustRegionRules
+from heat_plugins.spec.checks import check_one_of
+from heat_plugins.spec.model import Model
+from heat_plugins.spec.structures import RandomDecomposition
+
+__all__ = ["Settings"]
+
+FEWEST_STARTUP, MOST_STARTUP = 5, 10  # random points at first
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user can choose.
+
+    Args:
+        n_startup_trials: Random points before the first one that the model chooses, failed
+            ones included; None for as many as there are parameters, from 5 to 10.
+        deterministic: Whether the same point always has the same value.
+        trust_region: When the trust region changes; None for no trust region.
+        search: How much work the search for the next point may do.
+        max_model_points: Observations that the surrogate uses at the most.
+        max_fit_points: Observations that its hyperparameters are fitted to at the most.
+        model: The kernel and the structure of the surrogate.
+        models_failures: Whether failed trials say where trials fail.
+        acquisition: What makes a point worth trying: ``"log-ei"``, the expected improvement, or
+            ``"ucb"``, the confidence bound, or ``"thompson"``, a sample of the posterior, both of
+            one objective.
+        search_by: How the next point is looked for (search/searches.py).
+        embedding: Subspaces that the search begins in; None for the space as it is.
+    """
+
+    n_startup_trials: int | None = None
+    deterministic: bool = False
+    trust_region: RegionRules | None = field(default_factory=TrustRegionRules)
+    search: SearchBudget = field(default_factory=SearchBudget)
+    max_model_points: int = 500
+    max_fit_points: int = 300
+    model: Model = field(default_factory=Model)
+    models_failures: bool = True
+    acquisition: AcquisitionName = "log-ei"
+    search_by: SearchName = "genetic"
+    embedding: NestedEmbedding | None = None
+
+    def __post_init__(self) -> None:
+        check_one_of("acquisition", self.acquisition, get_args(AcquisitionName))
+        check_one_of("search", self.search_by, get_args(SearchName))
+        if SEARCHES[self.search_by].needs_components:
+            self._check_components()
+        if self.embedding is not None and not SEARCHES[self.search_by].works_embedded:
+            raise ValueError(
+                f"embedding must be None for search {self.search_by!r}, which looks at parameters "
+                f"one by one, got {self.embedding!r}"
+            )
+
+    def _check_components(self) -> None:
+        """Refuse a search over the parts of a sum where there is none."""
+        model = self.model
+        if self.acquisition != "ucb" or model.hyperparameters == "slice-sampling":
+            raise ValueError(
+                f"search {self.search_by!r} needs acquisition='ucb' and one set of "
+                f"hyperparameters, got acquisition={self.acquisition!r} and "
+                f"hyperparameters={model.hyperparameters!r}"
+            )
+        if model.structures != (model.combination,) or not isinstance(
+            model.combination, RandomDecomposition
+        ):
+            raise ValueError(
+                f"search {self.search_by!r} needs structure=RandomDecomposition() and no other, "
+                f"got {model.structure!r}"
+            )
+
+    def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
+        """Whether the next point is random: as long as too little, or no value, is known."""
+        return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
+
+    def n_startup(self, n_parameters: int) -> int:
+        """Return how many points are random."""
+        if self.n_startup_trials is not None:
+            return self.n_startup_trials
+        return min(max(n_parameters, FEWEST_STARTUP), MOST_STARTUP)
+
+    def model_budget(self, builder: KernelBuilder) -> ModelBudget:
+        """Return how many observations a model may have, in the space of a builder."""
+        return ModelBudget(builder.fit_points(self.max_fit_points), self.max_model_points)
