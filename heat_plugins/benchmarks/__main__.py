@@ -363,6 +363,13 @@ def _extremes(arguments: argparse.Namespace) -> None:
     _table(_logged(extremes.extremes(), arguments.log))
 
 
+def _cells(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.run.cell_regression import cell_regression
+
+    print("\nSpearman's correlation of predicted and true errors of cells")
+    _table(_logged(cell_regression(), arguments.log))
+
+
 def _ax(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks.run import speed
 
@@ -377,9 +384,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "growth": _growth,
     "extremes": _extremes,
     "ax": _ax,
+    "cells": _cells,
 }
 # Left out unless asked for: minutes each.
-LONG_PARTS = ("kernels", "growth", "extremes", "ax")
+LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

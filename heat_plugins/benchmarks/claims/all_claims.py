@@ -11,6 +11,7 @@ from typing import Any
 
 from heat_plugins.benchmarks.claims.claim import Claim
 from heat_plugins.benchmarks.claims.cost_claims import closed_form, little_overhead
+from heat_plugins.benchmarks.claims.graph_claims import cell_predictions, cell_searches
 from heat_plugins.benchmarks.claims.kernel_claims import (
     kernels_alike,
     no_kernel_is_better,
@@ -33,7 +34,7 @@ def all_claims(results: Results, speed_rows: Sequence[Mapping[str, Any]] = ()) -
 
     Args:
         results: All studies.
-        speed_rows: Rows of ``kernel_speed``, each with its ``kind``.
+        speed_rows: Rows of ``kernel_speed`` and ``cell_regression``, each with its ``kind``.
     """
     return [
         kernels_alike(results),
@@ -43,6 +44,8 @@ def all_claims(results: Results, speed_rows: Sequence[Mapping[str, Any]] = ()) -
         padded_sorting(results),
         padded_sorting_and_ssk(results),
         additive_on_biology(results),
+        cell_predictions(speed_rows),
+        cell_searches(results),
         little_overhead(results),
         closed_form(speed_rows),
     ]

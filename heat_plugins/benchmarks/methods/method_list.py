@@ -10,6 +10,7 @@ from typing import Any
 from optuna.samplers import BaseSampler, GPSampler, NSGAIISampler, RandomSampler, TPESampler
 
 from heat_plugins._extras import require
+from heat_plugins.benchmarks.methods.graph_methods import GRAPH_METHODS
 from heat_plugins.benchmarks.methods.method import Method, Solver, only_one_objective
 from heat_plugins.benchmarks.methods.optuna_solver import OptunaSolver, from_optuna
 from heat_plugins.benchmarks.methods.peer_ax import start_default, start_heat, start_mixed
@@ -19,6 +20,7 @@ from heat_plugins.benchmarks.methods.peer_smac import SmacSolver
 from heat_plugins.benchmarks.methods.peers import one_objective_without_conditions
 from heat_plugins.benchmarks.problems.tasks import Task
 from heat_plugins.optuna import HeatSampler
+from heat_plugins.spec.pipelines import PIPELINES, pipeline
 from heat_plugins.spec.registry import built_in_kernels
 from heat_plugins.spec.structures import (
     Additive,
@@ -31,6 +33,7 @@ __all__ = [
     "HEAT_AND_HAMMING",
     "METHODS",
     "OTHER_KERNELS",
+    "PIPELINE_METHODS",
     "STRUCTURES",
     "STRUCTURE_OF",
     "method_named",
@@ -62,12 +65,15 @@ def of_kernel(description: str, kernel: str = "heat", structure: str | None = No
         ValueError: If the kernel takes no such structure.
     """
 
-    def sampler(names: list[str], seed: int) -> HeatSampler:
+    def sampler(names: list[str], seed: int, **arguments: Any) -> HeatSampler:
         known = None if structure is None else STRUCTURE_OF[structure](names)
-        return HeatSampler(seed=seed, deterministic_objective=True, kernel=kernel, structure=known)
+        return HeatSampler(
+            seed=seed, deterministic_objective=True, kernel=kernel, structure=known, **arguments
+        )
 
     def start(task: Task, seed: int) -> Solver:
-        return OptunaSolver(task, sampler([p.name for p in task.parameters], seed))
+        names = [p.name for p in task.parameters]
+        return OptunaSolver(task, sampler(names, seed, is_feasible=task.is_feasible))
 
     def why_not(task: Task) -> str | None:
         kinds = {repr(replace(parameter, name="")) for parameter in task.parameters}
@@ -98,6 +104,25 @@ OTHER_KERNELS = {
     ),
     "rducb": of_kernel("RDUCB's random trees of pairs", structure="random-decomposition"),
 }
+
+
+def of_pipeline(name: str) -> Method:
+    """Return a published system, told that the objective is deterministic."""
+    arguments = pipeline(name) | {"deterministic_objective": True}
+    return replace(
+        from_optuna(
+            f"our {name}: the parts of {PIPELINES[name].reference}",
+            HeatSampler,
+            only_one_objective,
+            knows_feasible=True,
+            **arguments,
+        ),
+        # Bounce draws its few first points in its first subspace.
+        takes_first_points="embedding" not in arguments,
+    )
+
+
+PIPELINE_METHODS = {f"pipeline-{name}": of_pipeline(name) for name in PIPELINES}
 STRUCTURES = {
     "sort": of_kernel("heat kernel after sorting", structure="sort"),
     "padded-sort": of_kernel("heat kernel after padded sorting", structure="padded-sort"),
@@ -137,20 +162,23 @@ def _four_at_once(name: str, method: Method) -> Method:
 
 
 AT_ONCE = {
-    "HeatSampler": from_optuna("our sampler", HeatSampler),
+    "HeatSampler": from_optuna("our sampler", HeatSampler, knows_feasible=True),
     "GPSampler": PEERS["GPSampler"],
 }
 
 METHODS: dict[str, Method] = {
-    "HeatSampler": from_optuna("our sampler as it comes", HeatSampler),
+    "HeatSampler": from_optuna("our sampler as it comes", HeatSampler, knows_feasible=True),
     "HeatSampler-deterministic": from_optuna(
         "our sampler, told that the objective is deterministic",
         HeatSampler,
+        knows_feasible=True,
         deterministic_objective=True,
     ),
     **HEAT_AND_HAMMING,
     **OTHER_KERNELS,
     **STRUCTURES,
+    **GRAPH_METHODS,
+    **PIPELINE_METHODS,
     **PEERS,
     **{f"{name}-4-workers": _four_at_once(name, method) for name, method in AT_ONCE.items()},
     "CatCMAwM": Method(

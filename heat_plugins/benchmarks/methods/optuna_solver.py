@@ -97,13 +97,23 @@ def from_optuna(
     description: str,
     make: Callable[..., BaseSampler],
     why_not: Callable[[Task], str | None] = anything,
+    knows_feasible: bool = False,
     **arguments: Any,
 ) -> Method:
-    """Return a method of the function that makes a sampler of ``seed`` and other arguments."""
+    """Return a method of the function that makes a sampler of ``seed`` and other arguments.
+
+    Args:
+        description: One line for people.
+        make: Makes a sampler.
+        why_not: Why it cannot solve a task.
+        knows_feasible: Whether the sampler takes ``is_feasible``: what may be tried at all.
+        **arguments: Others of the sampler.
+    """
 
     def start(task: Task, seed: int) -> Solver:
+        known = {"is_feasible": task.is_feasible} if knows_feasible else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            return OptunaSolver(task, make(seed=seed, **arguments))
+            return OptunaSolver(task, make(seed=seed, **known, **arguments))
 
     return Method(description, start, why_not)

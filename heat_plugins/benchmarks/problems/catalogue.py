@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from heat_plugins.benchmarks.problems.abc_synthesis import ABC_SYNTHESIS
+from heat_plugins.benchmarks.problems.antibody import ANTIBODY
+from heat_plugins.benchmarks.problems.cells import CELLS
 from heat_plugins.benchmarks.problems.clauses import CLAUSES
 from heat_plugins.benchmarks.problems.conditional import CONDITIONAL
 from heat_plugins.benchmarks.problems.constrained import CONSTRAINED
@@ -17,6 +20,7 @@ from heat_plugins.benchmarks.problems.numbers import NUMBERS
 from heat_plugins.benchmarks.problems.problem import Problem
 from heat_plugins.benchmarks.problems.published import PROBLEMS
 from heat_plugins.benchmarks.problems.rna import rna
+from heat_plugins.benchmarks.problems.synthesis import SYNTHESIS
 from heat_plugins.benchmarks.problems.tables import TABLES
 from heat_plugins.benchmarks.problems.tasks import Task, of_codes, relocated
 
@@ -32,6 +36,7 @@ TARGETS: dict[str, float] = {
     "maxsat-rb": -188.0,
     "cluster": -80.0,
     "rna": 14.0,
+    "antibody": -95.0,
     "ackley": 15.0,
     "rastrigin": 40.0,
     "schwefel": 2000.0,
@@ -54,7 +59,15 @@ TARGETS: dict[str, float] = {
     "letters-constrained": -30.0,
 }
 
-CODED: dict[str, Callable[..., Problem]] = {**PROBLEMS, **SFU, **CLAUSES, "rna": rna}
+CODED: dict[str, Callable[..., Problem]] = {
+    **PROBLEMS,
+    **SFU,
+    **CLAUSES,
+    "rna": rna,
+    **ANTIBODY,
+    **ABC_SYNTHESIS,
+    **SYNTHESIS,
+}
 
 
 def _original(make: Callable[..., Problem]) -> Task:
@@ -85,7 +98,7 @@ def _makers() -> dict[str, Callable[[], Task]]:
     makers["ackley53-relocated"] = partial(ackley53, relocated=True)
     makers["svm"] = svm
     users = {**CONDITIONAL, **OBJECTIVES, **CONSTRAINED}
-    return {**makers, **users, **TABLES, **NUMBERS, **EHRLICH}
+    return {**makers, **users, **TABLES, **NUMBERS, **EHRLICH, **CELLS}
 
 
 def _with_target(name: str, make: Callable[[], Task]) -> Task:

@@ -8,7 +8,7 @@ the bits of a binary problem flipped, once per problem and the same for every me
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ class Problem:
         n_choices: Number of choices of each variable.
         function: Value at codes (d,).
         best_known: The smallest value known, where one is.
+        is_feasible: Whether codes (d,) may be tried at all; None where all may.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Problem:
     n_choices: tuple[int, ...]
     function: Callable[[Codes], float]
     best_known: float | None = None
+    is_feasible: Callable[[Codes], bool] | None = None
 
     def __call__(self, codes: Codes) -> float:
         """Return the value at codes (d,)."""
@@ -52,18 +54,23 @@ class Problem:
 
     def relocated(self) -> Problem:
         """Return the same problem with its optimum moved to a random place."""
-        rng = np.random.RandomState(RELOCATION_SEED)
-        function = self.function
-        if set(self.n_choices) == {2}:
-            mask = rng.randint(0, 2, size=len(self.n_choices))
-            return replace(self, function=lambda codes: function(codes ^ mask))
-        permutations = [rng.permutation(k) for k in self.n_choices]
+        moved = _relocation(self.n_choices)
+        function, is_feasible = self.function, self.is_feasible
         return replace(
             self,
-            function=lambda codes: function(
-                np.array([p[c] for p, c in zip(permutations, codes, strict=True)])
-            ),
+            function=lambda codes: function(moved(codes)),
+            is_feasible=is_feasible and (lambda codes: is_feasible(moved(codes))),
         )
+
+
+def _relocation(n_choices: Sequence[int]) -> Callable[[Codes], Codes]:
+    """Return what codes (d,) are before the function sees them."""
+    rng = np.random.RandomState(RELOCATION_SEED)
+    if set(n_choices) == {2}:
+        mask = rng.randint(0, 2, size=len(n_choices))
+        return lambda codes: codes ^ mask
+    permutations = [rng.permutation(k) for k in n_choices]
+    return lambda codes: np.array([p[c] for p, c in zip(permutations, codes, strict=True)])
 
 
 def data_file(problem: str, *parts: str) -> Path:

@@ -108,6 +108,8 @@ class Task:
         target: A score that is worth reaching: how many evaluations that takes is reported.
         may_fail: Whether some trials fail.
         known: Parameters that are tried first, by every method that learns from others' points.
+        is_feasible: Whether parameters may be tried at all, which is known before an evaluation;
+            None where all may.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Task:
     target: float | None = None
     may_fail: bool = False
     known: tuple[Params, ...] = ()
+    is_feasible: Callable[[Params], bool] | None = None
 
     @property
     def is_conditional(self) -> bool:
@@ -142,7 +145,7 @@ _NOTHING = object()
 
 
 def first_points(task: Task, n: int, seed: int) -> list[Params]:
-    """Return random points, the same for every method of a seed."""
+    """Return random points that may be tried, the same for every method of a seed."""
     rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
 
     def draw(parameter: Parameter) -> Any:
@@ -158,7 +161,12 @@ def first_points(task: Task, n: int, seed: int) -> list[Params]:
         number = min(max(number, parameter.low), parameter.high)
         return round(number) if parameter.integer else number
 
-    return [active_parameters(task, draw) for _ in range(n)]
+    points: list[Params] = []
+    while len(points) < n:
+        params = active_parameters(task, draw)
+        if task.is_feasible is None or task.is_feasible(params):
+            points.append(params)
+    return points
 
 
 def choices_of(n_choices: Sequence[int]) -> tuple[Choice, ...]:
@@ -174,14 +182,23 @@ def codes_of(params: Params) -> Codes:
 
 
 def of_codes(problem: Problem, name: str | None = None, target: float | None = None) -> Task:
-    """Return a problem on integer codes as a task."""
+    """Return a problem on integer codes as a task; what may not be tried fails."""
+    may_try = problem.is_feasible
+
+    def is_feasible(params: Params) -> bool:
+        return may_try is None or may_try(codes_of(params))
+
+    def evaluate(params: Params) -> Result:
+        return Result((problem(codes_of(params)),) if is_feasible(params) else ())
+
     return Task(
         name or problem.name,
         problem.description,
         choices_of(problem.n_choices),
-        lambda params: Result((problem(codes_of(params)),)),
+        evaluate,
         best_known=problem.best_known,
         target=target,
+        is_feasible=None if may_try is None else is_feasible,
     )
 
 

@@ -9,7 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS, STRUCTURES
+from heat_plugins.benchmarks.methods.graph_methods import GRAPH_METHODS
+from heat_plugins.benchmarks.methods.method_list import (
+    HEAT_AND_HAMMING,
+    OTHER_KERNELS,
+    PIPELINE_METHODS,
+    STRUCTURES,
+)
+from heat_plugins.benchmarks.problems.cells import CELLS
 from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.problems.numbers import NUMBERS
@@ -108,7 +115,8 @@ def _facts_of(make: Callable[[], Any] | None, kept: Facts | None) -> Facts | Non
 
 def peers_of(results: Results) -> list[str]:
     """Return the methods that are not ours."""
-    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *built_in_kernels(), "Ax-heat"}
+    ours = {*HEAT_AND_HAMMING, *OTHER_KERNELS, *STRUCTURES, *PIPELINE_METHODS, *GRAPH_METHODS}
+    ours |= {*built_in_kernels(), "Ax-heat"}
     return [
         name
         for name in results.methods
@@ -123,7 +131,7 @@ def main_problems(results: Results) -> list[str]:
     """Return the problems of the main tables: the relocated and those without such a twin."""
     tasks, _ = _catalogue()
     known = {*tasks, *results.problems}
-    small = {*small_problems(results)}
+    small = {*small_problems(results), *CELLS}  # cells have a claim of their own
     return [
         problem
         for problem in results.problems

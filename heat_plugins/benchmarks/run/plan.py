@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.methods.graph_methods import GRAPH_METHODS
+from heat_plugins.benchmarks.methods.method_list import (
+    HEAT_AND_HAMMING,
+    OTHER_KERNELS,
+    PIPELINE_METHODS,
+)
+from heat_plugins.benchmarks.problems.cells import CELLS
 from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.numbers import NUMBERS
 from heat_plugins.benchmarks.problems.tables import TABLES
@@ -29,6 +35,12 @@ PAPER = ("pest", "contamination", "labs", "maxsat", "cluster")
 SFU_NAMES = ("ackley", "rastrigin", "schwefel", "sphere", "styblinski-tang")
 USERS = ("ackley53-relocated", "svm", "pipeline", "features")
 RELOCATED = tuple(f"{name}-relocated" for name in (*PAPER, *SFU_NAMES, "rna"))
+
+LOGIC = ("aig-multiplier-relocated", "aig-sine-relocated", "aig-epfl-i2c-relocated")
+
+# Slices of the posterior, and a dictionary of anchors: more than 0.2 s a suggestion.
+_SLOW_PIPELINES = ("pipeline-combo", "pipeline-bodi")
+_FAST_PIPELINES = tuple(name for name in PIPELINE_METHODS if name not in _SLOW_PIPELINES)
 
 SMALL = (*TABLES, *NUMBERS)
 
@@ -65,17 +77,26 @@ PLAN: tuple[Block, ...] = (
     Block(_CHEAP, ("CatCMAwM",), n_trials=10_000),
     Block((*RELOCATED, *USERS), ("SMAC3", "GPSampler"), n_seeds=5),
     Block(_BOTH, (*HEAT_AND_HAMMING, *OTHER_KERNELS)),
+    # The systems that the paper compares, made of parts.
+    Block((*_BOTH, "ackley-relocated"), _FAST_PIPELINES),
+    Block((*_BOTH, "ackley-relocated"), _SLOW_PIPELINES, n_seeds=5),
     Block(SFU_NAMES, ("heat", "sort", "padded-sort", "ssk")),
     Block(tuple(f"{name}-relocated" for name in SFU_NAMES), ("heat", "ssk")),
     Block(("rna",), ("heat", "cocabo", "rducb", "additive", "interactions-2", "auto"), n_seeds=20),
     # Folding is chaotic, and no other problem's results are spread so much.
     Block(("rna-relocated",), ("HeatSampler", *FAST_PEERS), n_seeds=30),
     Block(("rna-relocated",), ("GPSampler",), n_seeds=10),
+    Block(("antibody", "antibody-relocated"), ("HeatSampler", "Random", "TPE")),
+    Block(("antibody-relocated",), ("GPSampler",), n_seeds=5),
+    # Seconds an evaluation, in which a suggestion hardly counts.
+    Block(LOGIC, ("HeatSampler", "Random", "TPE", "GPSampler"), n_seeds=5),
     Block(tuple(f"{name}-relocated" for name in PAPER), SLOW_PEERS, n_seeds=2, n_trials=100),
     # As users have them: few evaluations, and each method begins by itself.
     Block(SMALL, ("HeatSampler", "TPE", "Random", "CatCMAwM"), n_trials=100, n_first=0),
     Block(SMALL, ("GPSampler", "SMAC3"), n_trials=100, n_first=0),
     Block((*EHRLICH,), ("HeatSampler", "TPE", "Random"), n_trials=300, n_first=0),
+    # As the paper has it, five at once.
+    Block((*CELLS,), (*GRAPH_METHODS,), n_seeds=20, n_trials=150, n_first=10),
 )
 
 # A few minutes: enough to see that everything works and in which direction it points.

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import optuna
 
-from heat_plugins.benchmarks.methods.method import Method
+from heat_plugins.benchmarks.methods.method import Method, Solver
 from heat_plugins.benchmarks.problems.tasks import Params, Result, Task, first_points
 from heat_plugins.benchmarks.results import raw_lines
 from heat_plugins.benchmarks.results.raw_lines import StudyLine
@@ -26,6 +26,7 @@ from heat_plugins.benchmarks.results.raw_lines import StudyLine
 __all__ = ["Failure", "Job", "expected_seconds", "run_jobs", "run_study", "to_do"]
 
 N_FIRST = 20
+MAX_ASKS = 20  # for a point that may be tried, of a method that cannot be told which may
 
 
 class Job(NamedTuple):
@@ -70,7 +71,7 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
 
     for i in range(job.n_trials):
         start = time.process_time()
-        params = given[i] if i < len(given) else solver.ask()
+        params = given[i] if i < len(given) else _feasible(task, solver)
         seconds.append(time.process_time() - start)
         points.add(tuple(sorted(params.items())))
         under_way.append(params)
@@ -91,6 +92,21 @@ def run_study(task: Task, method: Method, job: Job) -> StudyLine:
         machine=raw_lines.machine(),
         finished=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
+
+
+def _feasible(task: Task, solver: Solver) -> Params:
+    """Return what a method proposes; of what may not be tried it is told that it failed.
+
+    That is known without an evaluation, so it costs none. After so many vain proposals the last
+    one counts.
+    """
+    params = solver.ask()
+    for _ in range(MAX_ASKS - 1):
+        if task.is_feasible is None or task.is_feasible(params):
+            break
+        solver.tell(params, Result(()))
+        params = solver.ask()
+    return params
 
 
 def _score(task: Task, results: Sequence[Result], before: Sequence[float]) -> float:

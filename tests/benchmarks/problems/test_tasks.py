@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.benchmarks.problems import conditional, constrained, multi_objective
+from heat_plugins.benchmarks.problems.abc_synthesis import ABC_SYNTHESIS
 from heat_plugins.benchmarks.problems.catalogue import CODED, TARGETS, TASKS, task_named
+from heat_plugins.benchmarks.problems.cells import CELLS
 from heat_plugins.benchmarks.problems.ehrlich import EHRLICH
 from heat_plugins.benchmarks.problems.functions import SFU, sequence
 from heat_plugins.benchmarks.problems.numbers import NUMBERS
 from heat_plugins.benchmarks.problems.problem import DATA_VARIABLE
+from heat_plugins.benchmarks.problems.synthesis import SYNTHESIS
 from heat_plugins.benchmarks.problems.tables import TABLES
 from heat_plugins.benchmarks.problems.tasks import (
     Choice,
@@ -39,16 +42,20 @@ def made(name: str) -> Task:
 
 
 # ----------------------------------------------------------------------- the catalogue
-REGRETS = {**TABLES, **NUMBERS, **EHRLICH}  # compared by what is left to gain, not by a target
+WITHOUT_TARGET = ("cluster-file", *SYNTHESIS, *ABC_SYNTHESIS)  # not measured yet
+SECONDS_EACH = (*SYNTHESIS, *ABC_SYNTHESIS)  # an evaluation takes seconds
+# Compared by what is left to gain, not by a target.
+REGRETS = {**TABLES, **NUMBERS, **EHRLICH, **CELLS}
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_has_finite_results_that_repeat(name: str) -> None:
     task = made(name)
-    points = first_points(task, 5, 0)
+    n = 1 if name.removesuffix("-relocated") in SECONDS_EACH else 5
+    points = first_points(task, n, 0)
     results = [task.evaluate(params) for params in points]
     again = made(name)
-    assert [again.evaluate(params) for params in first_points(again, 5, 0)] == results
+    assert [again.evaluate(params) for params in first_points(again, n, 0)] == results
     assert task.may_fail or not any(r.has_failed for r in results)
     results = [r for r in results if not r.has_failed]
     assert np.all(np.isfinite([number for r in results for number in (*r.values, *r.constraints)]))
@@ -62,7 +69,7 @@ def test_every_task_has_finite_results_that_repeat(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in REGRETS])
 def test_targets_are_between_random_points_and_the_best_known(name: str) -> None:
     task = made(name)
-    if name.startswith("cluster-file"):
+    if name.removesuffix("-relocated") in WITHOUT_TARGET:
         pytest.skip("what methods reach on it has not been measured")
     assert task.target is not None
     reached = task.score([task.evaluate(params) for params in first_points(task, 10, 0)])

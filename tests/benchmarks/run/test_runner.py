@@ -117,6 +117,46 @@ def test_one_that_takes_no_first_points_begins_by_itself() -> None:
     assert line.n_first == 0
 
 
+def test_what_may_not_be_tried_costs_no_evaluation() -> None:
+    """A method that cannot be told what may be tried is asked again, and told of a failure."""
+    told: list[Result] = []
+
+    class Counter(Recorder):
+        def ask(self) -> Params:
+            return {**super().ask(), "x": len(self.events) % 3 / 2}
+
+        def tell(self, params: Params, result: Result) -> None:
+            told.append(result)
+
+    task = dataclasses.replace(TINY, is_feasible=lambda params: params["x"] > 0.0)
+    method = Method("counter", lambda task, seed: Counter(), takes_first_points=False)
+    line = run_study(task, method, Job("tiny", "counter", 0, 6, 0))
+    assert [result.has_failed for result in told] == [False, False, True] * 2 + [False, False]
+    assert line.n_trials == 6 and line.n_failed == 0
+
+
+def test_a_method_that_finds_nothing_that_may_be_tried_ends_too() -> None:
+    task = dataclasses.replace(
+        TINY, is_feasible=lambda params: False, evaluate=lambda params: Result(())
+    )
+    line = run_study(task, METHODS["Random"], Job("tiny", "Random", 0, 3, 0))
+    assert line.n_failed == 3
+
+
+@pytest.mark.parametrize("name", ["HeatSampler", "heat"])
+def test_our_sampler_is_told_what_may_be_tried(name: str) -> None:
+    """So it proposes nothing else, and is asked once a trial."""
+    asked: list[Params] = []
+    task = dataclasses.replace(TINY, is_feasible=lambda params: params["c0"] != params["c1"])
+    solver = METHODS[name].start(task, 0)
+    for _ in range(12):
+        asked.append(solver.ask())
+        solver.tell(asked[-1], task.evaluate(asked[-1]))
+    assert all(params["c0"] != params["c1"] for params in asked)
+    points = first_points(task, 20, 0)
+    assert all(params["c0"] != params["c1"] for params in points)
+
+
 def test_several_objectives_are_scored_by_all_results() -> None:
     task = dataclasses.replace(
         TINY,
