@@ -343,17 +343,6 @@ def test_the_last_claim_is_the_one_that_counts(storage: BaseStorage, stage: Stag
     assert noted == [reservation(0, NINE, AT_P), reservation(0, NINE, AT_Q)]
 
 
-def test_threads_of_one_process_do_not_look_twice(stage: Stage) -> None:
-    """In memory a sampler knows what it gave to each of its trials."""
-    study = optuna.create_study()
-    study.add_trial(create_trial(params={"x": "a", "y": 0}, distributions=NINE, value=1.0))
-    (worker,) = workers(study, 1, n_startup_trials=1)
-    stage.points = [P]
-    for _ in range(2):
-        settle(worker.ask())
-    assert stage.n_choices == 2
-
-
 @FILES
 def test_attempts_differ_in_their_randomness(
     storage: BaseStorage, monkeypatch: pytest.MonkeyPatch
