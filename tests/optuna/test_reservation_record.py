@@ -222,7 +222,7 @@ AT_P, AT_Q = {"x": "b", "y": 1}, {"x": "c", "y": 2}
 FILES = pytest.mark.parametrize("storage", ["sqlite", "journal"], indirect=True)
 
 
-def begun(storage: BaseStorage | None) -> tuple[optuna.Study, optuna.Trial, optuna.Trial]:
+def begun(storage: BaseStorage) -> tuple[optuna.Study, optuna.Trial, optuna.Trial]:
     """Return a study with one complete trial, and two trials of different workers."""
     study = optuna.create_study(storage=storage)
     study.add_trial(create_trial(params={"x": "a", "y": 0}, distributions=NINE, value=1.0))
