@@ -11,6 +11,7 @@ from unittest import mock
 
 import optuna
 from draw import Draw
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
@@ -81,8 +82,11 @@ def run(case: OptunaCase, *, resume_always: bool = False) -> Run:
         result = Run(report, [])
         try:
             _Player(case, Path(folder), result).play(resume_always)
-        except Exception:
-            result.error = traceback.format_exc()
+        except Exception as error:
+            if _is_one_trial_for_two(case, error):
+                result.is_blocked = True
+            else:
+                result.error = traceback.format_exc()
     return result
 
 
@@ -216,6 +220,17 @@ class _Player:
         # What failed half way says that others will which begin in the same way.
         number = self.study.trials[-1].number if trial.state == TrialState.FAIL else -1
         self.result.events.append(Event(number, kept, is_free=False))
+
+
+def _is_one_trial_for_two(case: OptunaCase, error: Exception) -> bool:
+    """Whether two threads got the same enqueued trial, whichever sampler there is.
+
+    Both read that it waits before either has written that it runs: SQLite locks no rows.
+    """
+    is_shared = case.n_jobs > 1 and case.storage == "sqlite"
+    return is_shared and (
+        isinstance(error, UpdateFinishedTrialError) or str(error).startswith("Cannot tell a ")
+    )
 
 
 def _functions(error: Exception) -> set[str]:
