@@ -57,7 +57,7 @@ def _repeats(case: AxCase, result: AxRun) -> list[str]:
     for number, event in enumerate(result.events):
         twins = [other for other in known if _same(case, event.params, other.params)]
         left = unseen is None or any(p.items() >= event.fixed.items() for p in unseen)
-        if twins and event.is_generated and left and _leaves_room(case, event):
+        if twins and event.is_generated and left and _leaves_room(case, event.params, event.fixed):
             wrong.append(f"repeat: arm {number} was there before, {event.params}")
         known.append(event)
         if unseen is not None:
@@ -66,15 +66,16 @@ def _repeats(case: AxCase, result: AxRun) -> list[str]:
         wrong.append("stop: the experiment ended, though its objective is noisy")
     if unseen is not None:
         unseen = [point for point in unseen if point.items() >= result.fixed.items()]
-    if result.is_over and (unseen is None or len(unseen) >= result.n_wanted):
+    has_room = _leaves_room(case, result.fixed, result.fixed)
+    if result.is_over and has_room and (unseen is None or len(unseen) >= result.n_wanted):
         wrong.append(f"stop: the experiment ended with {unseen} not tried")
     return wrong
 
 
-def _leaves_room(case: AxCase, event: ArmEvent) -> bool:
-    """Whether something can still be chosen beside the values that were given."""
-    there = case.space.active(event.params)
-    return any(p.name not in event.fixed for p in case.space.tunable if p.name in there)
+def _leaves_room(case: AxCase, params: Params, fixed: Params) -> bool:
+    """Whether something could still be chosen in an arm beside the values that were given."""
+    there = case.space.active(params)
+    return any(p.name not in fixed for p in case.space.tunable if p.name in there)
 
 
 def _same(case: AxCase, left: Params, right: Params) -> bool:
