@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from ax.core.search_space import SearchSpaceDigest
 from ax.core.types import TCandidateMetadata
-from ax.exceptions.core import UserInputError
+from ax.exceptions.core import DataRequiredError, UserInputError
 from ax.generators.base import Generator
 from ax.generators.torch.botorch_modular.generator import BoTorchGenerator
 from ax.generators.torch.botorch_modular.surrogate import (
@@ -212,7 +212,12 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
 
         They have the units of the metric, in which a variance may be as small as it likes:
         GPyTorch would round it up to 1e-10, and warn.
+
+        Raises:
+            DataRequiredError: If no arm has data of the metrics yet.
         """
+        if not self.can_predict:
+            raise DataRequiredError("Predictions need data: no arm has values of the metrics yet.")
         with gpytorch.settings.min_variance(double_value=0.0):
             predicted: tuple[torch.Tensor, torch.Tensor] = super().predict(
                 X, use_posterior_predictive

@@ -15,7 +15,7 @@ from ax.analysis.summary import Summary
 from ax.api.client import Client
 from ax.core.analysis_card import ErrorAnalysisCard
 from ax.core.observation import ObservationFeatures
-from ax.exceptions.core import UnsupportedError
+from ax.exceptions.core import DataRequiredError, UnsupportedError
 from ax.utils.sensitivity.sobol_measures import ax_parameter_sens
 
 Params = dict[str, Any]
@@ -90,6 +90,14 @@ def test_predicting_before_there_are_data(client_of: Any, space: list[Any]) -> N
     client.get_next_trials(1)
     with pytest.raises(UnsupportedError, match="[Pp]redict"):
         client.predict([point])
+
+
+def test_a_frontier_needs_finite_values(client_of: Any, space: list[Any], run: Any) -> None:
+    limits = ["y <= 1", "z <= 1"]
+    client = client_of(space, "-y, -z", outcome_constraints=limits, n_startup_trials=1)
+    run(client, lambda p: {"y": math.inf, "z": math.inf}, 3)
+    with pytest.raises(DataRequiredError, match="no arm has values"):
+        client.get_pareto_frontier()
 
 
 # ------------------------------------------------------------------------- cross-validation
