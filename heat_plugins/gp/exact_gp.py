@@ -276,7 +276,7 @@ class Surrogate:
         self.points = points
         everything = points if pending is None else np.concatenate([points, pending])
         theta = hyperparameters.theta
-        self._cross = kernel.given(theta, everything)
+        self._cross = kernel.cross_covariance(theta, everything)
         matrix = kernel.matrix(theta, kernel.prepare(everything))
         # Where nothing is measured yet, at least as much as exact values have.
         noise = np.full(len(matrix), max(hyperparameters.noise, DETERMINISTIC_NOISE))
@@ -293,7 +293,7 @@ class Surrogate:
         self._n = n
         self._whitener = np.ascontiguousarray(inverse_factor.T)
         self._terms = partial(kernel.terms, theta, everything)
-        self._given = partial(kernel.given, theta)
+        self._cross_covariance = partial(kernel.cross_covariance, theta)
 
     def posterior(self, points: Array) -> tuple[Array, Array]:
         """Return means (m,) and variances (m,) of the noise-free function at points (m, d)."""
@@ -341,7 +341,7 @@ class Surrogate:
     def covariance_with(self, points: Array) -> PosteriorCovariance:
         """Return the covariances of the posterior with some points (a, d)."""
         whitened = _Whitened(self._cross, self._whitener)
-        return PosteriorCovariance(self._given(points), whitened, points, self.variance)
+        return PosteriorCovariance(self._cross_covariance(points), whitened, points, self.variance)
 
     def _of_term(self, term: Term) -> Callable[[Array], tuple[Array, Array]]:
         return lambda points: self._from_covariances(term.covariances(points), term.variance)

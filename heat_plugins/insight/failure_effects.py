@@ -191,7 +191,7 @@ def _probabilities(
     weights = linalg.cho_solve(exact, model.values)  # K^-1 y
     noise = max(hyperparameters.noise, error / variance)
     factor = linalg.cho_factor(matrix + noise * diagonal, lower=True)
-    cross = kernel.given(theta, model.points)
+    cross = kernel.cross_covariance(theta, model.points)
 
     def probability(value: object, points: Array) -> FailureProbability:
         covariances = cross(points)  # (B, n)

@@ -372,8 +372,8 @@ class OrdersKernel(Kernel):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         return _OrdersCrossCovariance(self, theta, points)
 
 
@@ -394,9 +394,9 @@ class _OrdersCrossCovariance(CrossCovariance):
         self._strengths = kernel.strengths(theta)
         self._choices = kernel.weighted_choices(self._log_weights, kernel.choices(points))
         of_numbers, parts = kernel.split_units(of_units)
-        self._numbers = kernel.numbers.given(of_numbers, points)
+        self._numbers = kernel.numbers.cross_covariance(of_numbers, points)
         self._units = [
-            (unit.given(part, points), centred, centred.means(points))
+            (unit.cross_covariance(part, points), centred, centred.means(points))
             for unit, part, centred in zip(kernel.units, parts, kernel.centred(parts), strict=True)
         ]
         has_units = len(of_numbers) > 0 or len(parts) > 0

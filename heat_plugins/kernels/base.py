@@ -157,8 +157,8 @@ class Kernel(ABC):
         """Return the kernel matrix (n, n), and its pullback for symmetric arguments."""
 
     @abstractmethod
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
 
     def terms(self, theta: Array, points: Array) -> list[Term]:
         """Return the terms of a sum over columns, given observations (n, d); none for no sum."""

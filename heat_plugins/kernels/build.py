@@ -604,7 +604,7 @@ class KernelBuilder:
         Where all other parameters agree, the product is this parameter's factor alone.
         """
         reference = self._reference(np.array([column]))
-        factor = kernel.given(theta, reference.points)(reference.points)
+        factor = kernel.cross_covariance(theta, reference.points)(reference.points)
         means = factor @ reference.shares
         mean = float(reference.shares @ means)
         return float(1.0 / mean - reference.shares @ means**2 / mean**2)

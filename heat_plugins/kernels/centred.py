@@ -104,7 +104,7 @@ class Centred:
     def __init__(self, unit: Kernel, part: Array, reference: Reference, centre: bool) -> None:
         self._centre = centre
         self._shares = reference.shares
-        self._at_reference = unit.given(part, reference.points)
+        self._at_reference = unit.cross_covariance(part, reference.points)
         self.mean = 1.0
         if centre:
             self.mean = float(reference.shares @ self.means(reference.points))

@@ -122,8 +122,8 @@ class CentredNumbers:
 
         return matrices, pullback
 
-    def given(self, log_weights: Array, points: Array) -> NumbersCrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, log_weights: Array, points: Array) -> NumbersCrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         return NumbersCrossCovariance(self, log_weights, points)
 
 

@@ -104,11 +104,12 @@ class Combined(Kernel):
 
         return _combine(kernels, share), pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         parts = split(theta, self.children)
         crosses = [
-            child.given(part, points) for child, part in zip(self.children, parts, strict=True)
+            child.cross_covariance(part, points)
+            for child, part in zip(self.children, parts, strict=True)
         ]
         return _CombinedCrossCovariance(crosses, self._share(theta))
 

@@ -277,8 +277,8 @@ class DistanceKernel(Kernel):
             first += len(slope)
         return np.concatenate([plain, by_graphs])
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         return _DistanceCrossCovariance(self, theta, points)
 
 

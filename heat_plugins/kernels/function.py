@@ -84,7 +84,7 @@ class FunctionKernel(Kernel):
 
         return self.matrix(theta, prepared), pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         observed = self.prepare(points)
         return CrossFunction(lambda others: self.function(theta, self.prepare(others), observed))

@@ -186,8 +186,8 @@ class MatchKernel(OneWeight):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         basis = self.matches.basis(_rho(theta))[0]
         observed = points[:, self.columns]
 

@@ -164,8 +164,8 @@ class RelabellingKernel(Kernel):
 
     # ---------------------------------------------------------------------- prediction
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         weights = self.weights(theta)
         codes = self.cells.codes(points)
         images = self.cells.images(codes)

@@ -113,8 +113,8 @@ class NumberUnit(OneWeight):
 
         return kernel, pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         return _NumberCrossCovariance(self.column, _weight(theta), points[:, self.column])
 
 
@@ -216,8 +216,8 @@ class ChoiceUnit(OneWeight):
 
         return table[prepared][:, prepared], pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         return _ChoiceCrossCovariance(self.column, self.table(theta)[0][:, self.prepare(points)])
 
 

@@ -1,8 +1,9 @@
 """Covariances of the core as differentiable functions of points and hyperparameters.
 
-Notation as in ``blocks.py``; theta (p,) are the hyperparameters of a kernel of the core. Values
-and derivatives are those of NumPy: ``Kernel.given`` forwards, ``CrossCovariance.slopes`` and
-``Kernel.matrix_and_pullback`` backwards. They can be differentiated once.
+Notation as in ``blocks.py``; theta (p,) are the hyperparameters of a NumPy kernel. Values and
+derivatives are those of NumPy: ``Kernel.cross_covariance`` forwards,
+``CrossCovariance.slopes`` and ``Kernel.matrix_and_pullback`` backwards. They can be differentiated
+once.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Covariances(torch.autograd.Function):
         ctx.kernel, ctx.points, ctx.theta = kernel, (first, second), to_numpy(theta)
         result = np.empty((len(x1), x1.shape[1], x2.shape[1]))
         for block in blocks(first, second, len(x1)):
-            cross = kernel.numpy_kernel.given(ctx.theta, block.others)
+            cross = kernel.numpy_kernel.cross_covariance(ctx.theta, block.others)
             table = cross(block.rows)
             if is_same:
                 # To the last digit, as in the core: a root of a rounded zero is not zero.
@@ -112,7 +113,7 @@ def _pull(kernel: NumpyKernel, theta: Array, block: Block, gradient: Array) -> A
     sums = np.bincount(places.ravel(), weights=gradient.ravel(), minlength=size * m * v)
     weights = sums.astype(np.float64, copy=False).reshape(size * m, v)
     at = np.broadcast_to(block.at, (size, m)).ravel()
-    cross = kernel.numpy_kernel.given(theta, block.others)
+    cross = kernel.numpy_kernel.cross_covariance(theta, block.others)
     result = np.zeros((size * m, block.rows.shape[1]))
     ends = np.cumsum(np.bincount(at, minlength=len(block.rows)))[:-1]
     for point, mine in zip(block.rows, np.split(np.argsort(at, kind="stable"), ends), strict=True):
@@ -147,7 +148,7 @@ class Variances(torch.autograd.Function):
         ctx.kernel, ctx.points, ctx.theta = kernel, kernel.points(x1), to_numpy(theta)
         variances = np.zeros(0)
         if len(x1):
-            cross = kernel.numpy_kernel.given(ctx.theta, ctx.points[:1])
+            cross = kernel.numpy_kernel.cross_covariance(ctx.theta, ctx.points[:1])
             variances = cross.diagonal(ctx.points)
         return _to_tensor(variances, x1, theta)
 
@@ -160,7 +161,7 @@ class Variances(torch.autograd.Function):
         numpy_kernel: Kernel = kernel.numpy_kernel
         gradient = to_numpy(gradients[0])
         by_points, by_theta = np.zeros(points.shape), np.zeros(len(theta))
-        cross = numpy_kernel.given(theta, points[:1]) if len(points) else None
+        cross = numpy_kernel.cross_covariance(theta, points[:1]) if len(points) else None
         if cross is not None and not cross.has_unit_diagonal:
             if any(ctx.needs_input_grad[:2]):
                 slopes = np.array([kernel.own_slopes(cross, point) for point in points])

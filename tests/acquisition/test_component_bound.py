@@ -47,7 +47,7 @@ def test_terms_add_up_to_the_kernel(n_edges: int | None) -> None:
     terms = kernel.terms(theta, POINTS)
     assert sorted(np.concatenate([t.columns for t in terms]).tolist())[0] == 0
     total = np.sum([term.covariances(NEW) for term in terms], axis=0)
-    np.testing.assert_allclose(total, kernel.given(theta, POINTS)(NEW), atol=1e-12)
+    np.testing.assert_allclose(total, kernel.cross_covariance(theta, POINTS)(NEW), atol=1e-12)
     assert sum(term.variance for term in terms) == pytest.approx(1.0)
 
 
@@ -56,7 +56,7 @@ def test_a_term_has_the_posterior_of_its_part_of_the_sum(n_edges: int | None) ->
     """mu_c = k_c K^-1 y and s_c^2 = sigma^2 (k_c(x, x) - k_c K^-1 k_c^T)."""
     kernel, theta = kernel_with(n_edges)
     surrogate = surrogate_with(n_edges)
-    matrix = kernel.given(theta, POINTS)(POINTS) + NOISE * np.eye(len(POINTS))
+    matrix = kernel.cross_covariance(theta, POINTS)(POINTS) + NOISE * np.eye(len(POINTS))
     for term, posterior in zip(kernel.terms(theta, POINTS), surrogate.terms(), strict=True):
         cross = term.covariances(NEW)
         mean, variance = posterior.posterior(NEW)

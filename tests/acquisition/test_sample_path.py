@@ -28,9 +28,9 @@ def covariance_of(surrogate: Surrogate, points: Array) -> Array:
     """Return the posterior covariance (n, n), written out."""
     made = KernelBuilder(SPACE, Model()).kernel()
     theta = made.start(2.0)
-    matrix = made.given(theta, POINTS)(POINTS) + 1e-2 * np.eye(len(POINTS))
-    cross = made.given(theta, POINTS)(points)
-    prior = made.given(theta, points)(points)
+    matrix = made.cross_covariance(theta, POINTS)(POINTS) + 1e-2 * np.eye(len(POINTS))
+    cross = made.cross_covariance(theta, POINTS)(points)
+    prior = made.cross_covariance(theta, points)(points)
     return surrogate.variance * (prior - cross @ np.linalg.solve(matrix, cross.T))
 
 
@@ -68,10 +68,10 @@ def test_elsewhere_a_sample_is_what_its_anchors_lead_to_expect() -> None:
     theta = made.start(2.0)
     everything = np.concatenate([POINTS, ANCHORS])
     values = np.concatenate([VALUES - VALUES.mean(), -path(ANCHORS)])
-    matrix = made.given(theta, everything)(everything)
+    matrix = made.cross_covariance(theta, everything)(everything)
     matrix.flat[:: len(matrix) + 1] += np.repeat([1e-2, 1e-6], [len(POINTS), len(ANCHORS)])
     new = SPACE.sample(9, np.random.default_rng(5))
-    expected = made.given(theta, everything)(new) @ np.linalg.solve(matrix, values)
+    expected = made.cross_covariance(theta, everything)(new) @ np.linalg.solve(matrix, values)
     np.testing.assert_allclose(-path(new), expected, atol=1e-3)
 
 

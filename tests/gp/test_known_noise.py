@@ -51,7 +51,7 @@ def test_known_noise_stands_on_the_diagonal():
     matrix = kernel.matrix(THETA, kernel.prepare(points))
     matrix += np.diag(0.01 + np.nan_to_num(known))
     anywhere = SPACE.sample(7, np.random.default_rng(1))
-    cross = kernel.given(THETA, points)(anywhere)
+    cross = kernel.cross_covariance(THETA, points)(anywhere)
     expected = cross @ np.linalg.solve(matrix, values)
     np.testing.assert_allclose(surrogate.mean(anywhere), expected, atol=1e-10)
 

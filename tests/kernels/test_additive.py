@@ -111,7 +111,7 @@ def test_all_orders_of_many_parameters_are_the_product(orthogonal):
         theta[-25:] = np.log([comb(25, q) for q in range(1, 26)])
         expected = (np.prod(1.0 + units, axis=2) - 1.0) / (2.0**25 - 1.0)
     np.testing.assert_allclose(kernel.matrix(theta, kernel.prepare(points)), expected, rtol=1e-12)
-    covariances = kernel.given(theta, points)(points[:5])
+    covariances = kernel.cross_covariance(theta, points)(points[:5])
     np.testing.assert_allclose(covariances, expected[:5], rtol=1e-12)
 
 
@@ -207,7 +207,7 @@ def test_effects_have_no_mean(space, known, max_order):
     theta = kernel.start(2.0) + 0.3 * rng.standard_normal(kernel.n_hyperparameters)
     observed = space.sample(15, rng)
     points, shares = all_points(space)
-    means = shares @ kernel.given(theta, observed)(points)
+    means = shares @ kernel.cross_covariance(theta, observed)(points)
     np.testing.assert_allclose(means, means[0], rtol=0.0, atol=1e-12)
     assert 0.0 < means[0] < 1.0
 
@@ -227,7 +227,7 @@ def test_share_of_the_constant_is_its_part_of_the_mean_prior_variance(space, kno
     kernel = kernel_of(space, max_order, **known)
     theta = kernel.start(2.0) + 0.3
     points, shares = all_points(space)
-    cross = kernel.given(theta, space.sample(15, np.random.default_rng(4)))
+    cross = kernel.cross_covariance(theta, space.sample(15, np.random.default_rng(4)))
     constant = float((shares @ cross(points))[0])
     variance = float(shares @ cross.diagonal(points))
     assert variance == pytest.approx(1.0, abs=1e-10)
@@ -240,11 +240,11 @@ def test_single_effects_do_not_overlap_with_pairs(max_order):
     kernel = kernel_of(CHOICES, max_order)
     theta = kernel.start(3.0)
     points, _ = all_points(CHOICES)
-    covariances = kernel.given(theta, points[:1])(points)[:, 0].reshape(SIZES)
+    covariances = kernel.cross_covariance(theta, points[:1])(points)[:, 0].reshape(SIZES)
     of_second = covariances.mean(axis=(0, 2, 3))
     single = kernel_of(CHOICES, 1)
     first_theta = theta[: single.n_hyperparameters]
-    expected = single.given(first_theta, points[:1])(points)[:, 0].reshape(SIZES)
+    expected = single.cross_covariance(first_theta, points[:1])(points)[:, 0].reshape(SIZES)
     expected = expected.mean(axis=(0, 2, 3))
     # up to the common scale, which makes the mean variance of each kernel one
     ratio = of_second / expected
@@ -307,10 +307,14 @@ def test_additive_functions_have_no_interactions():
     corners = np.zeros((4, 4))
     corners[[1, 3], 1] = 2.0
     corners[[2, 3], 3] = 1.0
-    cross = kernel.given(kernel.start(2.0), CHOICES.sample(9, np.random.default_rng(5)))(corners)
+    cross = kernel.cross_covariance(
+        kernel.start(2.0), CHOICES.sample(9, np.random.default_rng(5))
+    )(corners)
     np.testing.assert_allclose(cross[0] - cross[1] - cross[2] + cross[3], 0.0, atol=1e-13)
     pairs = kernel_of(CHOICES, 2)
-    cross = pairs.given(pairs.start(2.0), CHOICES.sample(9, np.random.default_rng(5)))(corners)
+    cross = pairs.cross_covariance(pairs.start(2.0), CHOICES.sample(9, np.random.default_rng(5)))(
+        corners
+    )
     assert np.abs(cross[0] - cross[1] - cross[2] + cross[3]).max() > 1e-3
 
 
@@ -337,7 +341,7 @@ def test_remainder_is_all_higher_orders_of_one_strength(space, known, max_order)
         rtol=0.0,
         atol=1e-12,
     )
-    cross, expected = kernel.given(theta, points), every.given(more, points)
+    cross, expected = kernel.cross_covariance(theta, points), every.cross_covariance(more, points)
     np.testing.assert_allclose(cross(others), expected(others), rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(cross.diagonal(others), expected.diagonal(others), atol=1e-12)
     shares, of_every = kernel.order_shares(theta), every.order_shares(more)

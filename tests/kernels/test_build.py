@@ -409,7 +409,7 @@ def test_interchangeable_numbers_are_sorted(structure):
     space = Space((Float("a", 0, 1), Float("b", 0, 1), Categorical("c", range(3))))
     kernel = build(space, structure=[PermutationInvariant(["a", "b"], "sort"), *structure])
     points = space.sample(9, np.random.default_rng(3))
-    cross = kernel.given(kernel.start(2.0), points)
+    cross = kernel.cross_covariance(kernel.start(2.0), points)
     np.testing.assert_allclose(cross(points[:, [1, 0, 2]]), cross(points), atol=1e-13)
     moved = points + np.array([0.2, 0.0, 0.0])
     assert np.abs(cross(moved) - cross(points)).max() > 1e-2
@@ -421,7 +421,7 @@ def test_interchangeable_choices_with_places_are_sorted(known):
     space = Space((kind("a", (1, 2, 9)), kind("b", (1, 2, 9)), Categorical("c", range(3))))
     kernel = build(space, structure=PermutationInvariant(["a", "b"], "sort"), **known)
     points = space.sample(9, np.random.default_rng(3))
-    cross = kernel.given(kernel.start(2.0), points)
+    cross = kernel.cross_covariance(kernel.start(2.0), points)
     np.testing.assert_allclose(cross(points[:, [1, 0, 2]]), cross(points), atol=1e-13)
 
 
@@ -429,7 +429,7 @@ def test_interchangeable_integers_are_sorted():
     space = Space((Integer("a", 0, 9), Integer("b", 0, 9), Categorical("c", range(3))))
     kernel = build(space, structure=PermutationInvariant(["a", "b"], "sort"))
     points = space.sample(9, np.random.default_rng(3))
-    cross = kernel.given(kernel.start(2.0), points)
+    cross = kernel.cross_covariance(kernel.start(2.0), points)
     np.testing.assert_allclose(cross(points[:, [1, 0, 2]]), cross(points), atol=1e-13)
 
 
@@ -438,7 +438,7 @@ def test_single_changes_outside_of_a_kernel_change_nothing_in_it():
     space = Space((Categorical("c", "abc"), Float("f", 0, 1), Float("g", 0, 1)))
     kernel = build(space, kernel="matern", graphs={"c": "path"})
     points = space.sample(9, np.random.default_rng(0))
-    cross = kernel.given(kernel.start(2.0), points)
+    cross = kernel.cross_covariance(kernel.start(2.0), points)
     columns, coordinates = np.array([1, 2, 1]), np.array([0.1, 0.9, 0.4])
     changed = np.repeat(points[:1], 3, axis=0)
     changed[np.arange(3), columns] = coordinates
@@ -460,6 +460,8 @@ def test_an_ordinal_parameter_with_a_complete_graph_is_a_categorical_one(structu
         kernel = KernelBuilder(space, model).kernel(model.combination, 5)
         theta = kernel.start(1.0)
         matrices.append(kernel.matrix(theta, kernel.prepare(points)))
-        np.testing.assert_allclose(kernel.given(theta, points)(points), matrices[-1], atol=1e-12)
+        np.testing.assert_allclose(
+            kernel.cross_covariance(theta, points)(points), matrices[-1], atol=1e-12
+        )
     np.testing.assert_array_equal(*matrices)
     assert np.linalg.eigvalsh(matrices[0]).min() > -1e-10

@@ -109,13 +109,13 @@ def test_mean_variances(log_weights, centre):
 @LOG_WEIGHTS
 def test_covariances_with_observations_and_themselves(log_weights, centre):
     observed, candidates = some_points(12, 4), some_points(7, 5)
-    cross = CentredNumbers(COLUMNS, REFERENCES, centre).given(log_weights, observed)
+    cross = CentredNumbers(COLUMNS, REFERENCES, centre).cross_covariance(log_weights, observed)
     means, places = cross.means_and_places(candidates)
     found, own = cross.covariances(means, places), cross.own(means)
     for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
         theirs = centred.means(candidates)
         expected = centred.cross(
-            unit.given(theta, observed)(candidates), theirs, centred.means(observed)
+            unit.cross_covariance(theta, observed)(candidates), theirs, centred.means(observed)
         )
         np.testing.assert_allclose(found[i], expected, **EXACT)
         np.testing.assert_allclose(means[i], theirs / centred.mean, **EXACT)
@@ -128,7 +128,7 @@ def test_covariances_are_those_of_the_matrices(log_weights, centre):
     points = some_points(9, 6)
     numbers = CentredNumbers(COLUMNS, REFERENCES, centre)
     matrices, _ = numbers.matrices(log_weights, numbers.prepare(points))
-    cross = numbers.given(log_weights, points)
+    cross = numbers.cross_covariance(log_weights, points)
     means, places = cross.means_and_places(points)
     np.testing.assert_allclose(cross.covariances(means, places), matrices, **EXACT)
     np.testing.assert_allclose(cross.own(means), np.diagonal(matrices, axis1=1, axis2=2), **EXACT)
@@ -138,10 +138,10 @@ def test_covariances_are_those_of_the_matrices(log_weights, centre):
 @LOG_WEIGHTS
 def test_slopes(log_weights, centre):
     observed, point = some_points(10, 7), some_points(1, 8)[0]
-    cross = CentredNumbers(COLUMNS, REFERENCES, centre).given(log_weights, observed)
+    cross = CentredNumbers(COLUMNS, REFERENCES, centre).cross_covariance(log_weights, observed)
     values, slopes = cross.slopes_with_own(point)
     for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
-        covariances, by_place = unit.given(theta, observed).slopes(point, COLUMNS[[i]])
+        covariances, by_place = unit.cross_covariance(theta, observed).slopes(point, COLUMNS[[i]])
         mean, by_mean = centred.mean_slopes(point, COLUMNS[[i]])
         observed_means = centred.means(observed)
         m = centred.mean
@@ -158,7 +158,7 @@ def test_means_are_zero_once_they_are_taken_out():
     numbers = CentredNumbers(COLUMNS, REFERENCES, True)
     everywhere = np.zeros((16, len(SPACE)))
     everywhere[:, COLUMNS] = numbers.nodes.T
-    cross = numbers.given(np.array([-0.5, 0.3, 1.0]), some_points(6, 9))
+    cross = numbers.cross_covariance(np.array([-0.5, 0.3, 1.0]), some_points(6, 9))
     covariances = cross.covariances(*cross.means_and_places(everywhere))
     np.testing.assert_allclose(
         np.einsum("r,crn->cn", numbers.shares, covariances), np.zeros((3, 6)), atol=1e-13

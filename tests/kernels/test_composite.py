@@ -48,7 +48,7 @@ def test_children_are_combined(how):
     matrix = combined.matrix(theta, combined.prepare(POINTS))
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-15)
     np.testing.assert_allclose(
-        combined.given(theta, POINTS)(POINTS[:4]), expected[:4], rtol=0.0, atol=1e-14
+        combined.cross_covariance(theta, POINTS)(POINTS[:4]), expected[:4], rtol=0.0, atol=1e-14
     )
 
 

@@ -163,7 +163,7 @@ def test_kernel_matrix_is_one(space_name, name):
     np.testing.assert_allclose(
         kernel.matrix_and_pullback(theta, prepared)[0], matrix, rtol=0.0, atol=1e-15
     )
-    cross = kernel.given(theta, points)
+    cross = kernel.cross_covariance(theta, points)
     # The square root of a rounded zero is not that of zero, and a Laplace kernel feels it.
     atol = 1e-6 if name == "function" else 1e-12
     np.testing.assert_allclose(cross(points), matrix, rtol=0.0, atol=atol)
@@ -199,10 +199,14 @@ def test_companions_change_nothing(space_name, name, data):
     np.testing.assert_allclose(
         kernel.matrix_and_pullback(theta, kernel.prepare(some))[0], expected, **close
     )
-    np.testing.assert_allclose(kernel.given(theta, some)(points), whole[:, chosen], **close)
-    np.testing.assert_allclose(kernel.given(theta, points)(some), whole[chosen], **close)
     np.testing.assert_allclose(
-        kernel.given(theta, some[:1]).diagonal(points), np.diagonal(whole), **close
+        kernel.cross_covariance(theta, some)(points), whole[:, chosen], **close
+    )
+    np.testing.assert_allclose(
+        kernel.cross_covariance(theta, points)(some), whole[chosen], **close
+    )
+    np.testing.assert_allclose(
+        kernel.cross_covariance(theta, some[:1]).diagonal(points), np.diagonal(whole), **close
     )
 
 
@@ -213,7 +217,7 @@ def test_joint_matrix_of_observations_and_other_points_is_a_covariance(space_nam
     space, kernel = SPACES[space_name], kernel_of(space_name, name)
     points, others = space.sample(20, rng), space.sample(15, rng)
     theta = some_theta(kernel, name, rng)
-    cross = kernel.given(theta, points)
+    cross = kernel.cross_covariance(theta, points)
     whitened = np.linalg.solve(
         kernel.matrix(theta, kernel.prepare(points)) + 1e-8 * np.eye(20), cross(others).T
     )
@@ -291,7 +295,7 @@ def test_covariances_of_changes_are_those_of_the_changed_points(space_name, name
     rng = np.random.default_rng(5)
     space, kernel = SPACES[space_name], kernel_of(space_name, name)
     points = space.sample(20, rng)
-    cross = kernel.given(some_theta(kernel, name, rng), points)
+    cross = kernel.cross_covariance(some_theta(kernel, name, rng), points)
     atol = 1e-6 if name == "function" else 1e-12
     for point in (space.sample(1, rng)[0], points[0]):
         columns, coordinates = Domain(space).changes(point)
@@ -307,7 +311,7 @@ def test_covariances_of_changes_are_those_of_the_changed_points(space_name, name
 def test_slopes_are_the_derivatives_of_the_covariances(name):
     rng = np.random.default_rng(6)
     space, kernel = SPACES["mixed"], kernel_of("mixed", name)
-    cross = kernel.given(some_theta(kernel, name, rng), space.sample(20, rng))
+    cross = kernel.cross_covariance(some_theta(kernel, name, rng), space.sample(20, rng))
     step = 1e-4  # another one than the kernels' own
     for point in space.sample(3, rng):
         covariances, slopes = cross.slopes(point, NUMERIC)
@@ -331,7 +335,7 @@ def test_slopes_are_the_derivatives_of_the_covariances(name):
 def test_fast_slopes_are_those_of_the_differences(name):
     rng = np.random.default_rng(7)
     space, kernel = SPACES["mixed"], kernel_of("mixed", name)
-    cross = kernel.given(some_theta(kernel, name, rng), space.sample(20, rng))
+    cross = kernel.cross_covariance(some_theta(kernel, name, rng), space.sample(20, rng))
     point = space.sample(1, rng)[0]
     assert type(cross).slopes is not CrossCovariance.slopes
     for fast, plain in zip(
@@ -389,7 +393,7 @@ def test_permutations_of_a_point_are_the_same_point_to_an_invariant_kernel(name,
     rng = np.random.default_rng(9)
     space, kernel = SPACES[space_name], kernel_of(space_name, name)
     points, others = space.sample(20, rng), space.sample(10, rng)
-    cross = kernel.given(some_theta(kernel, name, rng), points)
+    cross = kernel.cross_covariance(some_theta(kernel, name, rng), points)
     block = [space.column[n] for n in INVARIANT[name]]
     permuted = others.copy()
     permuted[:, block] = rng.permuted(others[:, block], axis=1)
@@ -404,7 +408,7 @@ def test_permutations_of_a_point_are_the_same_point_to_an_invariant_kernel(name,
 def test_rotations_alone_are_the_same_to_a_kernel_of_rotations():
     rng = np.random.default_rng(10)
     space, kernel = SPACES["choices"], kernel_of("choices", "group sum of rotations")
-    cross = kernel.given(kernel.start(3.0), space.sample(20, rng))
+    cross = kernel.cross_covariance(kernel.start(3.0), space.sample(20, rng))
     point = np.zeros((1, len(space)))
     point[0, :4] = [0, 1, 2, 3]
     rotated, swapped = point.copy(), point.copy()

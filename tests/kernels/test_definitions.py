@@ -55,7 +55,9 @@ def assert_same(core, theta, definition, *arguments, space=SPACE, n=25, atol=ATO
     assert np.ptp(expected[~np.eye(n, dtype=bool)]) > 0.05  # a comparison worth making
     matrix = core.matrix(theta, core.prepare(points))
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=atol)
-    np.testing.assert_allclose(core.given(theta, points)(others), crossed, rtol=0.0, atol=atol)
+    np.testing.assert_allclose(
+        core.cross_covariance(theta, points)(others), crossed, rtol=0.0, atol=atol
+    )
 
 
 # ------------------------------------------------------------------- one distance

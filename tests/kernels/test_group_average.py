@@ -131,7 +131,7 @@ def test_kernel_is_invariant_with_unit_diagonal():
     kernel = MatchKernel(np.arange(5), AllPermutations(5, 3))
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(np.diagonal(matrix), 1.0, rtol=0.0, atol=1e-14)
-    permuted = kernel.given(theta, points)(rng.permuted(points, axis=1))
+    permuted = kernel.cross_covariance(theta, points)(rng.permuted(points, axis=1))
     np.testing.assert_allclose(permuted, matrix, rtol=0.0, atol=1e-13)
 
 
@@ -158,6 +158,6 @@ def test_many_parameters_lose_no_digits(b):
     matrix = kernel.matrix(np.array([-3.0]), kernel.prepare(points))
     assert np.linalg.eigvalsh(matrix)[0] > -1e-12
     # equal points after sorting are the same point
-    assert kernel.given(np.array([-3.0]), points)(np.sort(points, axis=1))[0, 0] == pytest.approx(
-        1.0, abs=1e-10
-    )
+    assert kernel.cross_covariance(np.array([-3.0]), points)(np.sort(points, axis=1))[
+        0, 0
+    ] == pytest.approx(1.0, abs=1e-10)

@@ -39,7 +39,7 @@ def test_unit_is_the_distance_kernel_of_one_number(theta):
     by_hand = np.exp(-weight * (alone - alone.T) ** 2)
     np.testing.assert_allclose(expected, by_hand, rtol=0.0, atol=1e-13)
     matrix, pullback = unit.matrix_and_pullback(own, prepared)
-    for found in (matrix, unit.matrix(own, prepared), unit.given(own, points)(points)):
+    for found in (matrix, unit.matrix(own, prepared), unit.cross_covariance(own, points)(points)):
         np.testing.assert_allclose(found, by_hand, rtol=0.0, atol=1e-14)
         assert np.all(np.diagonal(found) == 1.0)
     by_kernel = rng.standard_normal((14, 14))
@@ -48,7 +48,9 @@ def test_unit_is_the_distance_kernel_of_one_number(theta):
     np.testing.assert_allclose(pullback(given), expected_pullback(by_kernel)[:1], rtol=1e-9)
     np.testing.assert_array_equal(given, by_kernel)
     np.testing.assert_allclose(
-        unit.given(own, points)(others), kernel.given(same, alone)(other_alone), atol=1e-13
+        unit.cross_covariance(own, points)(others),
+        kernel.cross_covariance(same, alone)(other_alone),
+        atol=1e-13,
     )
 
 
@@ -57,7 +59,10 @@ def test_slopes_are_those_of_the_distance_kernel(theta):
     rng = np.random.default_rng(1)
     points = SPACE.sample(12, rng)
     (unit, own), (kernel, same) = pair(theta)
-    cross, other = unit.given(own, points), kernel.given(same, points[:, [COLUMN]])
+    cross, other = (
+        unit.cross_covariance(own, points),
+        kernel.cross_covariance(same, points[:, [COLUMN]]),
+    )
     for point in (SPACE.sample(1, rng)[0], points[3]):
         covariances, slopes = cross.slopes(point, np.array([2, COLUMN]))
         expected, by_place = other.slopes(point[[COLUMN]], np.array([0]))
@@ -73,7 +78,7 @@ def test_slopes_are_those_of_the_distance_kernel(theta):
 
 def test_changes_of_other_columns_change_nothing():
     points = SPACE.sample(8, np.random.default_rng(2))
-    cross = NumberUnit(COLUMN).given(np.array([0.3]), points)
+    cross = NumberUnit(COLUMN).cross_covariance(np.array([0.3]), points)
     columns, places = np.array([0, COLUMN, 2]), np.array([2.0, 0.5, 0.25])
     changed = cross.of_changes(points[0], columns, places)
     np.testing.assert_array_equal(changed[[0, 2]], cross(points[[0, 0]]))
@@ -136,7 +141,7 @@ def test_slopes_of_orders_are_the_derivatives(structure, space):
     rng = np.random.default_rng(3)
     theta = kernel.start(3.0) + 0.4 * rng.standard_normal(kernel.n_hyperparameters)
     points = space.sample(11, rng)
-    cross, step = kernel.given(theta, points), 1e-5
+    cross, step = kernel.cross_covariance(theta, points), 1e-5
     columns = rng.permutation(np.flatnonzero(~space.is_discrete))
     for point in (*space.sample(3, rng), points[0]):
         before = point.copy()

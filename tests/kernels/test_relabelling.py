@@ -67,7 +67,7 @@ def test_kernel_is_the_mean_over_both_relabellings(name, is_tied):
     graphs = [graph_of(graph, space.decode(point)) for point in points]
     expected = heat_sum(graph, graphs, weights_by_name(graph, kernel, theta))
     np.testing.assert_allclose(kernel.matrix(theta, kernel.prepare(points)), expected, **CLOSE)
-    np.testing.assert_allclose(kernel.given(theta, points)(points), expected, **CLOSE)
+    np.testing.assert_allclose(kernel.cross_covariance(theta, points)(points), expected, **CLOSE)
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, "large"])
@@ -86,8 +86,10 @@ def test_isomorphic_graphs_are_the_same_to_the_whole_kernel(name, kernel_name, s
     theta = kernel.start(3.0)
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(kernel.matrix(theta, kernel.prepare(moved)), matrix, **CLOSE)
-    np.testing.assert_allclose(kernel.given(theta, points)(moved), matrix, **CLOSE)
-    np.testing.assert_allclose(np.diagonal(kernel.given(theta, points)(moved)), 1.0, **CLOSE)
+    np.testing.assert_allclose(kernel.cross_covariance(theta, points)(moved), matrix, **CLOSE)
+    np.testing.assert_allclose(
+        np.diagonal(kernel.cross_covariance(theta, points)(moved)), 1.0, **CLOSE
+    )
     assert np.linalg.eigvalsh(matrix)[0] > -1e-10
 
 
@@ -186,7 +188,7 @@ def test_whole_numbers_of_a_graph_are_part_of_it_however_numbers_come_in(mixing)
     builder = KernelBuilder(space, Model(structure=graph, mixing=mixing))
     kernel, canonical = builder.kernel(), builder.symmetry().canonical
     points = space.sample(15, np.random.default_rng(6))
-    same = kernel.given(kernel.start(2.0), points)(canonical(points))
+    same = kernel.cross_covariance(kernel.start(2.0), points)(canonical(points))
     np.testing.assert_allclose(np.diagonal(same), 1.0, **CLOSE)
 
 
@@ -201,7 +203,7 @@ def test_large_groups_are_fitted_to_fewer_points():
 def test_no_points_have_no_covariances():
     space = space_of(CELL)
     kernel = kernel_of(CELL, space)
-    cross = kernel.given(kernel.start(1.0), space.sample(4, np.random.default_rng(0)))
+    cross = kernel.cross_covariance(kernel.start(1.0), space.sample(4, np.random.default_rng(0)))
     assert cross(space.sample(0, np.random.default_rng(0))).shape == (0, 4)
 
 

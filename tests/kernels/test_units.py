@@ -34,7 +34,9 @@ def test_unit_is_the_exponential_of_its_table(distance):
     matrix = unit.matrix(theta, unit.prepare(POINTS))
     np.testing.assert_allclose(matrix, table[np.ix_(codes, codes)], rtol=1e-15)
     np.testing.assert_allclose(
-        unit.given(theta, POINTS)(POINTS[:2]), table[np.ix_(codes[:2], codes)], rtol=1e-15
+        unit.cross_covariance(theta, POINTS)(POINTS[:2]),
+        table[np.ix_(codes[:2], codes)],
+        rtol=1e-15,
     )
     assert np.all(np.diagonal(matrix) == 1.0) and matrix[1, 3] == 1.0
 

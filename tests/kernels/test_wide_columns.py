@@ -89,7 +89,9 @@ def test_the_kernel_is_the_same_without_features(space):
     slopes = in_order_of(built, list(space.names), expected_pullback(by_kernel))
     np.testing.assert_allclose(pullback(by_kernel), slopes, atol=1e-10)
     np.testing.assert_allclose(
-        built.given(mine, points)(others), plain.given(theta, points)(others), atol=1e-12
+        built.cross_covariance(mine, points)(others),
+        plain.cross_covariance(theta, points)(others),
+        atol=1e-12,
     )
 
 
@@ -97,7 +99,7 @@ def test_the_kernel_is_the_same_without_features(space):
 def test_single_changes_are_those_of_whole_points(space):
     built, _ = both(space)
     points, point = sample(space, 30), sample(space, 2, seed=5)[0]
-    cross = built.given(built.start(2.0), points)
+    cross = built.cross_covariance(built.start(2.0), points)
     columns = np.repeat(np.arange(len(space)), 3)
     others = space.sample(3, np.random.default_rng(8))
     coordinates = others.T.ravel()

@@ -52,7 +52,9 @@ def test_a_toy_kernel_is_learnt(toy):
     theta, prepared = kernel.start(1.0) + 0.2, kernel.prepare(points)
     matrix, pullback = kernel.matrix_and_pullback(theta, prepared)
     np.testing.assert_allclose(np.diagonal(matrix), 1.0)
-    np.testing.assert_allclose(kernel.given(theta, points[:3])(points), matrix[:, :3], atol=1e-14)
+    np.testing.assert_allclose(
+        kernel.cross_covariance(theta, points[:3])(points), matrix[:, :3], atol=1e-14
+    )
     direction = np.random.default_rng(1).standard_normal(len(theta))
     by_kernel = np.ones((8, 8))
     step = 1e-6 * direction

@@ -103,12 +103,13 @@ class DecompositionKernel(Kernel):
         total = _add_products(prepared.indicators @ rows, kernels, self._large)
         return total / len(self.components), pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         prepared, parts = self.prepare(points), self._units.split(theta)
         rows = self._tables.rows(parts, prepared.indicators)
         crosses = {
-            unit: self._units.units[unit].given(parts[unit], points) for unit in prepared.of_units
+            unit: self._units.units[unit].cross_covariance(parts[unit], points)
+            for unit in prepared.of_units
         }
 
         def covariances(others: Array) -> Array:
@@ -124,7 +125,9 @@ class DecompositionKernel(Kernel):
         columns = {i: u.column for i, u in enumerate(units) if isinstance(u, _OF_ONE_COLUMN)}
         if len(columns) < len(units):
             return []
-        crosses = [unit.given(part, points) for unit, part in zip(units, parts, strict=True)]
+        crosses = [
+            unit.cross_covariance(part, points) for unit, part in zip(units, parts, strict=True)
+        ]
         share = 1.0 / len(self.components)
 
         def covariances(members: tuple[int, ...], others: Array) -> Array:

@@ -243,7 +243,7 @@ class SpectralKernel(Kernel):
 
         return table[prepared], pullback
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         table, observed = self._table(theta)[0], self.features(points)
         return CrossFunction(lambda others: table[self.places(self.features(others), observed)])

@@ -93,8 +93,8 @@ class StringKernel(Kernel):
         """Return the kernel matrix; its decays are chosen, not climbed."""
         return self.matrix(theta, prepared), lambda by_kernel: np.zeros(1)
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         decays = DECAYS[round(float(theta[0]))]
         strings = self.prepare(points)
         if self._n_symbols <= LARGEST_ALPHABET:

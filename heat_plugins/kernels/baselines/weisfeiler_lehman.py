@@ -129,8 +129,8 @@ class WeisfeilerLehmanKernel(Kernel):
         """Return the kernel matrix; the number of rounds is chosen, not climbed."""
         return self.matrix(theta, prepared), lambda by_kernel: np.zeros(1)
 
-    def given(self, theta: Array, points: Array) -> CrossCovariance:
-        """Return covariances with observations (n, d)."""
+    def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
+        """Return the cross-covariance with observations (n, d)."""
         rounds = round(float(theta[0]))
         observed = self.prepare(points).of_rounds(rounds)
         vocabulary = observed.vocabulary()

@@ -49,7 +49,7 @@ def test_kernel_of_two_points_does_not_depend_on_the_others():
     some = kernel.matrix(theta, kernel.prepare(points[:8]))
     more = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(more[:8, :8], some, rtol=0.0, atol=1e-15)
-    few, many = kernel.given(theta, points[:8]), kernel.given(theta, points)
+    few, many = kernel.cross_covariance(theta, points[:8]), kernel.cross_covariance(theta, points)
     np.testing.assert_allclose(many(points)[:, :8], few(points), rtol=0.0, atol=1e-15)
     other = kernel_of(n_observations=9)
     assert np.abs(other.matrix(theta, other.prepare(points)) - more).max() > 1e-3
@@ -147,7 +147,7 @@ def test_any_components_may_be_given(components):
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-14)
     joint = kernel.matrix(theta, kernel.prepare(np.concatenate([points, others])))
     np.testing.assert_allclose(
-        kernel.given(theta, points)(others), joint[12:, :12], rtol=0.0, atol=1e-14
+        kernel.cross_covariance(theta, points)(others), joint[12:, :12], rtol=0.0, atol=1e-14
     )
     by_kernel = rng.standard_normal((12, 12))
     by_kernel += by_kernel.T

@@ -68,7 +68,10 @@ def test_kernel_is_that_of_the_eigenvectors(sizes, phi, by_definition, thetas):
         matrix = kernel.matrix(theta, kernel.prepare(points))
         np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(
-            kernel.given(theta, points)(points[::2]), expected[::2], rtol=0.0, atol=1e-12
+            kernel.cross_covariance(theta, points)(points[::2]),
+            expected[::2],
+            rtol=0.0,
+            atol=1e-12,
         )
 
 

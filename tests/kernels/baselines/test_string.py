@@ -22,14 +22,16 @@ def test_kernel_counts_common_subsequences(pair, length, n_symbols):
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-12)
     others = rng.integers(3, size=(4, length + 2)).astype(float)
     crossed = subsequences(others[:, columns], points[:, columns], *DECAYS[pair], LONGEST)
-    np.testing.assert_allclose(kernel.given(theta, points)(others), crossed, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        kernel.cross_covariance(theta, points)(others), crossed, rtol=0.0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("n_symbols", [3, LARGEST_ALPHABET + 1])
 def test_no_points_have_no_covariances(n_symbols):
     """A search may have none left to look at."""
     points = np.zeros((5, 4))
-    cross = StringKernel(np.arange(4), n_symbols).given(np.array([0.0]), points)
+    cross = StringKernel(np.arange(4), n_symbols).cross_covariance(np.array([0.0]), points)
     assert cross(points[:0]).shape == (0, 5)
 
 

@@ -24,7 +24,7 @@ def test_kernel_counts_common_refined_labels(name, rounds):
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-12)
     assert np.linalg.eigvalsh(matrix)[0] > -1e-10
     # Colours that the observations do not have count in the norm alone.
-    crossed = kernel.given(theta, points[:5])(points)
+    crossed = kernel.cross_covariance(theta, points[:5])(points)
     np.testing.assert_allclose(crossed, expected[:, :5], rtol=0.0, atol=1e-12)
 
 
@@ -38,4 +38,4 @@ def test_no_points_have_no_covariances():
     space = space_of(GRAPHS["cell"])
     kernel = WeisfeilerLehmanKernel(columns_of(GRAPHS["cell"], space))
     points = space.sample(4, np.random.default_rng(0))
-    assert kernel.given(np.array([1.0]), points)(points[:0]).shape == (0, 4)
+    assert kernel.cross_covariance(np.array([1.0]), points)(points[:0]).shape == (0, 4)
