@@ -99,7 +99,7 @@ def suggest(
     )
     region = region_after(
         task.history,
-        goal.merits,
+        goal.ranking,
         problem.space,
         rules,
         stages,
@@ -108,7 +108,7 @@ def suggest(
     region = goal.choose_centre(region, rng)
     outcomes = _outcomes(task.builder, task.history, settings, region, cache, fits or {})
     domain = replace(task.whole, region=region.as_region(problem.space))
-    past = Past(task.history.points, goal.merits)
+    past = Past(task.history.points, goal.ranking)
     embedded = None if subspace is None else Embedded(subspace, task.whole, region)
     search = _Search(task, _starts(task.history, goal, domain), past, settings, rng, embedded)
     region, acquisition, points = _best_points(search, goal, outcomes, region, domain)
@@ -305,10 +305,10 @@ def outcome_of(
 def _starts(history: History, goal: Goal, domain: Domain, n: int = 20) -> Array:
     """Return points that the search should vary: the best ones, and the region's centre."""
     if goal.has_one_objective:
-        order = np.argsort(goal.merits[:, 0], kind="stable")
+        order = np.argsort(goal.ranking[:, 0], kind="stable")
     else:
-        ranks = np.argsort(np.argsort(goal.merits, axis=0, kind="stable"), axis=0)
-        is_front = non_dominated(goal.merits)
+        ranks = np.argsort(np.argsort(goal.ranking, axis=0, kind="stable"), axis=0)
+        is_front = non_dominated(goal.ranking)
         order = np.lexsort((ranks.sum(axis=1), ~is_front, goal.shortfall))
     best = history.points[order[:n]]
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])

@@ -11,10 +11,10 @@ import numpy as np
 from heat_plugins.acquisition.average import LogMean
 from heat_plugins.acquisition.component_bound import ComponentBound
 from heat_plugins.acquisition.confidence_bound import ConfidenceBound, exploration
+from heat_plugins.acquisition.constrained_ranking import constrained_ranking, violations
 from heat_plugins.acquisition.feasibility import LogFeasibility, Sum
 from heat_plugins.acquisition.log_ehvi import LogHypervolumeImprovement
 from heat_plugins.acquisition.log_ei import LogExpectedImprovement
-from heat_plugins.acquisition.merit import merits, violations
 from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, reference_point
 from heat_plugins.acquisition.sample_path import SamplePath
 from heat_plugins.batch_function import BatchFunction
@@ -71,11 +71,11 @@ class Goal:
         self._points = history.points
         violation = violations(history.constraint_values)
         self.is_feasible = violation <= 0.0
-        self.merits = merits(history.objectives, violation)  # (n, M)
-        self.has_one_objective = self.merits.shape[1] == 1
+        self.ranking = constrained_ranking(history.objectives, violation)  # (n, M)
+        self.has_one_objective = self.ranking.shape[1] == 1
         if not self.is_improvement and not self.has_one_objective:
             raise ValueError(
-                f"acquisition must be 'log-ei' for {self.merits.shape[1]} objectives, "
+                f"acquisition must be 'log-ei' for {self.ranking.shape[1]} objectives, "
                 f"got {acquisition!r}"
             )
         self._reference: Array | None = None
@@ -113,7 +113,7 @@ class Goal:
         trials = np.array(region.front)
         # With a reference, those that reach it; failing that, those that come closest.
         trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
-        front = np.column_stack([standardise(column) for column in self.merits.T])
+        front = np.column_stack([standardise(column) for column in self.ranking.T])
         likely = 1.0 / len(trials) + crowding_distances(front[trials])
         trial = rng.choice(trials, p=likely / likely.sum())
         return replace(region, centre=self._points[trial])

@@ -68,8 +68,8 @@ def _drawn(task: SearchTask) -> Array:
 
 def rewards(past: Past) -> Array:
     """Return (n,) the share of the trials that are not better, the mean over objectives."""
-    merits = past.merits.reshape(len(past.points), -1)
-    shares = [np.mean(column[:, None] <= column[None, :], axis=1) for column in merits.T]
+    ranking = past.ranking.reshape(len(past.points), -1)
+    shares = [np.mean(column[:, None] <= column[None, :], axis=1) for column in ranking.T]
     mean: Array = np.mean(shares, axis=0)
     return mean
 

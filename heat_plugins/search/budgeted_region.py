@@ -59,7 +59,7 @@ class BudgetedRegionRules:
 
 def replay_budget(
     points: Array,
-    merits: Array,
+    ranking: Array,
     asked_from: Indices,
     space: Space,
     rules: BudgetedRegionRules,
@@ -70,7 +70,7 @@ def replay_budget(
 
     Args:
         points: (n, d) points of the finished trials, in order of completion.
-        merits: (n, M) their values, minimised.
+        ranking: (n, M) their constrained ranking, minimised.
         asked_from: (n,) index of the region each was asked for, or ``NO_REGION``.
         space: The space of the points.
         rules: When the region changes.
@@ -84,7 +84,7 @@ def replay_budget(
     failed = np.bincount([] if failed_after is None else failed_after, minlength=len(points) + 1)
     n_before = np.arange(len(points)) + np.cumsum(failed)[: len(points)]  # trials that had ended
     state = _State(rules, stages, n_columns)
-    best, rows = best_so_far(merits)
+    best, rows = best_so_far(ranking)
     index, ended = 0, list[int]()
 
     def begin_anew(n_ended: int) -> None:

@@ -52,18 +52,18 @@ def rules_of(trust_region: bool | RegionName) -> RegionRules | None:
 
 def region_after(
     history: History,
-    merits: Array,
+    ranking: Array,
     space: Space,
     rules: RegionRules | None,
     stages: Sequence[Stage] = (),
     *,
     counts_failures: bool = True,
 ) -> TrustRegion:
-    """Return the region after the trials of a history, by their merits (n, M).
+    """Return the region after the trials of a history, by their constrained ranking (n, M).
 
     Args:
         history: What is known.
-        merits: The less the better.
+        ranking: Minimised.
         space: The space of the points.
         rules: When the region changes; None for everywhere.
         stages: Stages of a space that grows.
@@ -72,7 +72,7 @@ def region_after(
     if rules is None:
         return TrustRegion()
     failed_after = history.failed_after if counts_failures else None
-    trials = history.points, merits, history.asked_from, space
+    trials = history.points, ranking, history.asked_from, space
     if isinstance(rules, BudgetedRegionRules):
         return replay_budget(*trials, rules, stages, failed_after)
     return replay(*trials, rules, failed_after)

@@ -62,7 +62,7 @@ class Past(NamedTuple):
     """The trials that have a value, in order of completion."""
 
     points: Array  # (n, d)
-    merits: Array  # (n, M) the less the better
+    ranking: Array  # (n, M) minimised
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,9 @@ def after(values, tags=None, stages=(), failed_after=None):
     points = np.zeros((len(values), len(SPACE)))
     points[:, 0] = np.arange(len(values)) % 3
     tags = np.zeros(len(values), dtype=np.int64) if tags is None else np.array(tags)
-    merits = np.array(values, dtype=float).reshape(-1, 1)
+    ranking = np.array(values, dtype=float).reshape(-1, 1)
     failed = None if failed_after is None else np.array(failed_after)
-    return replay_budget(points, merits, tags, SPACE, RULES, stages, failed)
+    return replay_budget(points, ranking, tags, SPACE, RULES, stages, failed)
 
 
 def lengths(improves, n_columns, end, first=0):
@@ -103,8 +103,8 @@ def test_failed_trials_use_up_the_budget():
 
 def test_several_objectives_have_a_front():
     points = np.zeros((3, len(SPACE)))
-    merits = np.array([[1.0, 5.0], [5.0, 1.0], [6.0, 6.0]])
-    found = replay_budget(points, merits, np.zeros(3, dtype=np.int64), SPACE, RULES)
+    ranking = np.array([[1.0, 5.0], [5.0, 1.0], [6.0, 6.0]])
+    found = replay_budget(points, ranking, np.zeros(3, dtype=np.int64), SPACE, RULES)
     assert found.front == (0, 1)
 
 

@@ -303,5 +303,5 @@ def test_bandits_draw_what_did_well_more_often():
 
 
 def test_rewards_are_shares_of_trials_that_are_not_better():
-    merits = np.array([[1.0], [np.inf], [-np.inf], [1.0]])
-    np.testing.assert_allclose(rewards(Past(np.zeros((4, 1)), merits)), [0.75, 0.25, 1.0, 0.75])
+    ranking = np.array([[1.0], [np.inf], [-np.inf], [1.0]])
+    np.testing.assert_allclose(rewards(Past(np.zeros((4, 1)), ranking)), [0.75, 0.25, 1.0, 0.75])

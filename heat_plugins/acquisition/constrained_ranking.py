@@ -1,4 +1,4 @@
-"""Which trial is better: feasible ones first, then by value, then by domination.
+"""Constrained ranking of trials: feasible before infeasible, then by objectives or violation.
 
 Notation
     ===========  =====================================================================
@@ -16,11 +16,11 @@ import numpy as np
 
 from heat_plugins.space import Array
 
-__all__ = ["merits", "violations"]
+__all__ = ["constrained_ranking", "violations"]
 
 
 def violations(constraints: Array) -> Array:
-    """Return by how much each trial (n,) breaks its constraints (n, C).
+    """Return the total constraint violation (n,) of trials with constraint values (n, C).
 
     A constraint that is not known is not broken, as in Optuna.
     """
@@ -34,8 +34,8 @@ def violations(constraints: Array) -> Array:
     return total
 
 
-def merits(values: Array, violation: Array) -> Array:
-    """Return (n, M) values with infeasible trials behind every feasible one.
+def constrained_ranking(values: Array, violation: Array) -> Array:
+    """Return a ranking (n, M), minimised: the objectives, infeasible trials behind feasible ones.
 
     Among infeasible trials the one that breaks less is better, whatever its values are.
     """

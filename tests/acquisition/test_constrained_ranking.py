@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from heat_plugins.acquisition.merit import merits, violations
+from heat_plugins.acquisition.constrained_ranking import constrained_ranking, violations
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.history import NO_REGION
 from heat_plugins.search.trust_region import TrustRegionRules, replay
@@ -59,7 +59,7 @@ def test_an_infinite_violation_is_worse_than_any_finite_one():
     assert violations(np.array([[math.inf, -1.0], [math.inf, 3.0]])).tolist() == [2.0, 3.0]
 
 
-# -------------------------------------------------------------------------- merits
+# ------------------------------------------------------------- constrained ranking
 @st.composite
 def trials(draw, n_objectives):
     n = draw(st.integers(1, 12))
@@ -72,7 +72,7 @@ def trials(draw, n_objectives):
 @CHECKED
 def test_order_of_one_objective_is_feasible_first_then_violation_then_value(drawn):
     values, violation = drawn
-    found = merits(values, violation)[:, 0]
+    found = constrained_ranking(values, violation)[:, 0]
     assert not np.any(np.isnan(found))
 
     def key(i):
@@ -88,7 +88,7 @@ def test_order_of_one_objective_is_feasible_first_then_violation_then_value(draw
 @CHECKED
 def test_feasible_trials_dominate_infeasible_ones_and_keep_their_own_order(drawn):
     values, violation = drawn
-    found = merits(values, violation)
+    found = constrained_ranking(values, violation)
     good, bad = np.flatnonzero(violation == 0.0), np.flatnonzero(violation > 0.0)
     for i in good:
         assert all(np.all(found[i] < found[j]) for j in bad)
@@ -104,12 +104,12 @@ def test_feasible_trials_dominate_infeasible_ones_and_keep_their_own_order(drawn
 
 def test_without_violations_values_stay_as_they_are():
     values = np.array([[3.0, math.inf], [-math.inf, 2.0]])
-    assert merits(values, np.zeros(2)) is values
+    assert constrained_ranking(values, np.zeros(2)) is values
 
 
 @pytest.mark.parametrize("bad", [1e300, math.inf])
 def test_an_infinitely_bad_feasible_trial_is_better_than_a_good_infeasible_one(bad):
-    found = merits(np.array([[bad], [-math.inf], [0.0]]), np.array([0.0, 1e-12, 0.0]))
+    found = constrained_ranking(np.array([[bad], [-math.inf], [0.0]]), np.array([0.0, 1e-12, 0.0]))
     assert found[2] < found[0] < found[1]
 
 
@@ -119,7 +119,9 @@ def test_the_trust_region_stays_with_feasible_trials():
     tags = np.array([NO_REGION, 0, 0, 0, 0])
     values = np.array([[5.0], [-9.0], [4.0], [-8.0], [4.0]])
     violation = np.array([2.0, 1.0, 0.0, 0.5, 0.0])
-    region = replay(points, merits(values, violation), tags, space, TrustRegionRules())
+    region = replay(
+        points, constrained_ranking(values, violation), tags, space, TrustRegionRules()
+    )
     assert region.front == (2,)
     assert region.centre == points[2]
     # Breaking less, then nothing at all, were successes; the rest is none.
