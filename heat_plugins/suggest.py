@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from heat_plugins.acquisition.builder import Draw, Goal
+from heat_plugins.acquisition.builder import AcquisitionBuilder, Draw
 from heat_plugins.acquisition.feasibility import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
@@ -90,7 +90,7 @@ def suggest(
     if settings.is_starting_up(len(problem.space), n_complete, n_failed):
         return task.any_point(rng, subspace)
     rules = settings.trust_region
-    goal = Goal(
+    acquisition_builder = AcquisitionBuilder(
         task.history,
         problem.reference,
         settings.acquisition,
@@ -99,19 +99,23 @@ def suggest(
     )
     region = region_after(
         task.history,
-        goal.ranking,
+        acquisition_builder.ranking,
         problem.space,
         rules,
         stages,
         counts_failures=settings.models_failures,
     )
-    region = goal.choose_centre(region, rng)
+    region = acquisition_builder.choose_centre(region, rng)
     outcomes = _outcomes(task.builder, task.history, settings, region, cache, fits or {})
     domain = replace(task.whole, region=region.as_region(problem.space))
-    past = Past(task.history.points, goal.ranking)
+    past = Past(task.history.points, acquisition_builder.ranking)
     embedded = None if subspace is None else Embedded(subspace, task.whole, region)
-    search = _Search(task, _starts(task.history, goal, domain), past, settings, rng, embedded)
-    region, acquisition, points = _best_points(search, goal, outcomes, region, domain)
+    search = _Search(
+        task, _starts(task.history, acquisition_builder, domain), past, settings, rng, embedded
+    )
+    region, acquisition, points = _best_points(
+        search, acquisition_builder, outcomes, region, domain
+    )
     is_new, unseen = True, None
     if not len(points) and task.whole.size < math.inf:
         # The search met old points only: take any new one, or an old one if all are.
@@ -179,7 +183,11 @@ class _Search:
 
 
 def _best_points(
-    search: _Search, goal: Goal, outcomes: Outcomes, region: TrustRegion, domain: Domain
+    search: _Search,
+    acquisition_builder: AcquisitionBuilder,
+    outcomes: Outcomes,
+    region: TrustRegion,
+    domain: Domain,
 ) -> tuple[TrustRegion, BatchFunction, Array]:
     """Search a region, or another branch of a conditional space where little is left to gain.
 
@@ -188,10 +196,12 @@ def _best_points(
         first.
     """
     task = search.task
-    acquisition = goal.acquisition(outcomes, region, search.draw(domain))
+    acquisition = acquisition_builder.acquisition(outcomes, region, search.draw(domain))
     # Whoever fixes a choice wants this branch; a front may go through many.
     is_conditional = task.whole.conditions is not None
-    has_branches = is_conditional and not task.whole.fixed and goal.has_one_objective
+    has_branches = (
+        is_conditional and not task.whole.fixed and acquisition_builder.has_one_objective
+    )
     around = task.away_from(region) if has_branches else task.avoid
     points = search(acquisition, domain, around)
     if around is not task.avoid and outcomes.expect_failure(points):
@@ -199,11 +209,13 @@ def _best_points(
         points = search(acquisition)
     elif (
         has_branches
-        and goal.is_improvement
+        and acquisition_builder.is_improvement
         and _expects_little(outcomes, region, acquisition, points)
     ):
         other = region.next()
-        branch_acquisition = goal.acquisition(outcomes, other, search.draw(task.whole))
+        branch_acquisition = acquisition_builder.acquisition(
+            outcomes, other, search.draw(task.whole)
+        )
         elsewhere = search(branch_acquisition, avoid=task.away_from(other))
         if len(elsewhere) and not outcomes.expect_failure(elsewhere):
             region, acquisition, points = other, branch_acquisition, elsewhere
@@ -302,13 +314,17 @@ def outcome_of(
     )
 
 
-def _starts(history: History, goal: Goal, domain: Domain, n: int = 20) -> Array:
+def _starts(
+    history: History, acquisition_builder: AcquisitionBuilder, domain: Domain, n: int = 20
+) -> Array:
     """Return points that the search should vary: the best ones, and the region's centre."""
-    if goal.has_one_objective:
-        order = np.argsort(goal.ranking[:, 0], kind="stable")
+    if acquisition_builder.has_one_objective:
+        order = np.argsort(acquisition_builder.ranking[:, 0], kind="stable")
     else:
-        ranks = np.argsort(np.argsort(goal.ranking, axis=0, kind="stable"), axis=0)
-        is_front = non_dominated(goal.ranking)
-        order = np.lexsort((ranks.sum(axis=1), ~is_front, goal.shortfall))
+        ranks = np.argsort(np.argsort(acquisition_builder.ranking, axis=0, kind="stable"), axis=0)
+        is_front = non_dominated(acquisition_builder.ranking)
+        order = np.lexsort(
+            (ranks.sum(axis=1), ~is_front, acquisition_builder.distance_to_reference)
+        )
     best = history.points[order[:n]]
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])

@@ -1,4 +1,4 @@
-"""What the search is for: better values, of one objective or several, feasible trials first."""
+"""Builds the acquisition function from models, constraints and failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from heat_plugins.history import History
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Array
 
-__all__ = ["AcquisitionName", "Draw", "Goal", "shortfalls"]
+__all__ = ["AcquisitionBuilder", "AcquisitionName", "Draw", "distance_to_reference"]
 
 AcquisitionName = Literal["log-ei", "ucb", "thompson"]
 
@@ -43,8 +43,8 @@ class Draw:
     rng: np.random.Generator
 
 
-class Goal:
-    """What counts as better: one value, or several, feasible trials first.
+class AcquisitionBuilder:
+    """Builds the acquisition function for one objective or several, feasible trials first.
 
     Args:
         history: What is known.
@@ -79,7 +79,7 @@ class Goal:
                 f"got {acquisition!r}"
             )
         self._reference: Array | None = None
-        self.shortfall = np.zeros(len(violation))  # (n,) from the reference
+        self.distance_to_reference = np.zeros(len(violation))  # (n,)
         if reference is not None:
             self._set_reference(reference, history.objectives)
 
@@ -97,10 +97,12 @@ class Goal:
         values = np.column_stack(columns)
         # Where an infinite value has its place does not say that it reaches anything.
         values[np.isposinf(objectives)] = np.finfo(float).max
-        self.shortfall = np.full(len(values), np.inf)
+        self.distance_to_reference = np.full(len(values), np.inf)
         if self.is_feasible.any():
             feasible = values[self.is_feasible]
-            self.shortfall[self.is_feasible] = shortfalls(feasible, self._reference)
+            self.distance_to_reference[self.is_feasible] = distance_to_reference(
+                feasible, self._reference
+            )
 
     def choose_centre(self, region: TrustRegion, rng: np.random.Generator) -> TrustRegion:
         """Return the region around one of its best trials.
@@ -112,7 +114,8 @@ class Goal:
             return region
         trials = np.array(region.front)
         # With a reference, those that reach it; failing that, those that come closest.
-        trials = trials[self.shortfall[trials] == self.shortfall[trials].min()]
+        distances = self.distance_to_reference[trials]
+        trials = trials[distances == distances.min()]
         front = np.column_stack([standardise(column) for column in self.ranking.T])
         likely = 1.0 / len(trials) + crowding_distances(front[trials])
         trial = rng.choice(trials, p=likely / likely.sum())
@@ -224,12 +227,12 @@ class Goal:
         """
         assert self._reference is not None
         nearest = np.maximum(self._reference, values.min(axis=0))  # NaN stays
-        reference = nearest + shortfalls(values, self._reference).min()
+        reference = nearest + distance_to_reference(values, self._reference).min()
         return np.where(np.isnan(reference), usual, reference)
 
 
-def shortfalls(values: Array, reference: Array) -> Array:
-    """Return (n,) by how much values (n, M) miss a reference (M,) where they miss it most.
+def distance_to_reference(values: Array, reference: Array) -> Array:
+    """Return the Chebyshev distance (n,) by which values (n, M) miss a reference (M,).
 
     0 where they are better in all objectives; those without a reference, NaN, do not count.
     An objective that is far from its reference at all values must not be the only one that
@@ -237,5 +240,5 @@ def shortfalls(values: Array, reference: Array) -> Array:
     """
     given = ~np.isnan(reference)
     values, reference = values[:, given], reference[given]
-    shortfall: Array = np.max(values - np.maximum(reference, values.min(axis=0)), axis=1)
-    return np.maximum(shortfall, 0.0)
+    distance: Array = np.max(values - np.maximum(reference, values.min(axis=0)), axis=1)
+    return np.maximum(distance, 0.0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.acquisition.builder import Goal, shortfalls
+from heat_plugins.acquisition.builder import AcquisitionBuilder, distance_to_reference
 from heat_plugins.gp.outcome_transform import place_of, standardise
 from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
@@ -71,12 +71,14 @@ def test_every_number_has_a_place(values):
     assert np.all(np.isfinite(places)) and np.all(np.diff(places) >= 0.0)
 
 
-def test_shortfall_is_where_a_reference_is_missed_most():
+def test_distance_to_a_reference_is_where_it_is_missed_most():
     reference = np.array([1.0, np.nan, 2.0])
     values = np.array([[0.0, 9.0, 1.0], [3.0, 0.0, 2.5], [0.0, 0.0, 6.0], [1.0, 0.0, 2.0]])
-    np.testing.assert_array_equal(shortfalls(values, reference), [0.0, 2.0, 4.0, 0.0])
+    np.testing.assert_array_equal(distance_to_reference(values, reference), [0.0, 2.0, 4.0, 0.0])
     # From the best that was seen, where that is worse than the reference.
-    np.testing.assert_array_equal(shortfalls(values, reference - 9.0), [0.0, 3.0, 5.0, 1.0])
+    np.testing.assert_array_equal(
+        distance_to_reference(values, reference - 9.0), [0.0, 3.0, 5.0, 1.0]
+    )
 
 
 # ------------------------------------------------------------------------ suggestions
@@ -129,9 +131,9 @@ def test_a_region_is_drawn_around_what_is_of_interest():
     history = History.of(SPACE, SPACE.sample(4, np.random.default_rng(0)), values)
     region = TrustRegion(front=(0, 1, 2, 3))
     for reference, expected in (([0.6, 0.55], {1}), ([0.1, 2.0], {0}), ([0.4, 0.4], {1})):
-        goal = Goal(history, np.array(reference))
+        builder = AcquisitionBuilder(history, np.array(reference))
         centres = [
-            goal.choose_centre(region, np.random.default_rng(seed)).centre for seed in range(9)
+            builder.choose_centre(region, np.random.default_rng(seed)).centre for seed in range(9)
         ]
         assert {int(np.flatnonzero((history.points == c).all(axis=1))[0]) for c in centres} == (
             expected

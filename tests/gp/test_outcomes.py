@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heat_plugins.acquisition.builder import Goal
+from heat_plugins.acquisition.builder import AcquisitionBuilder
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
@@ -233,7 +233,7 @@ def test_models_of_several_columns_share_the_features_of_candidates(
     builder = cache.builder_for(SPACE, Model())
     outcomes = _outcomes(builder, history, settings, TrustRegion(), cache, {})
     assert len(outcomes.objectives + outcomes.constraints) == n_objectives + n_constraints
-    acquisition = Goal(history).acquisition(outcomes, TrustRegion())
+    acquisition = AcquisitionBuilder(history).acquisition(outcomes, TrustRegion())
     calls = []
     compute = Columns.__call__
 

@@ -12,7 +12,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from heat_plugins import HeatSampler, suggest
-from heat_plugins.acquisition.builder import Goal
+from heat_plugins.acquisition.builder import AcquisitionBuilder
 from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.optuna.constraints import MOST_COLUMNS, constraints_in, constraints_of
 from heat_plugins.optuna.study_reader import StudyReader
@@ -320,7 +320,7 @@ def test_a_trial_with_hundreds_of_constraints_is_infeasible_and_not_modelled(
     said = [record for record in optuna_log.records if "constraints" in record.getMessage()]
     assert len(said) == 1
     history = StudyReader(SPACE).read(study.get_trials(), study.directions, None, {})
-    assert Goal(history).is_feasible.sum() == len(study.trials) - 1
+    assert AcquisitionBuilder(history).is_feasible.sum() == len(study.trials) - 1
 
 
 def test_constraints_that_every_trial_has_are_modelled_without_a_word(
