@@ -15,7 +15,12 @@ from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.random_trees import random_tree_components
 from heat_plugins.kernels.centred import Reference
 from heat_plugins.kernels.composite import Combined
-from heat_plugins.kernels.distance import DistanceKernel, GraphColumn, HeatTime, Tie
+from heat_plugins.kernels.distance import (
+    DistanceKernel,
+    GraphColumn,
+    IsotropicRates,
+    SharedDiffusionTime,
+)
 from heat_plugins.kernels.features import (
     AnchorDistances,
     ChoicePlaces,
@@ -414,12 +419,16 @@ class KernelBuilder:
             graph_columns = []
         if parts or graph_columns or wide is not None:
             feature_map = self._feature_map(columns, parts)
-            tie = None if has_ard else self._tie(feature_map, plain[~is_wide], wide, graph_columns)
-            factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, tie, wide))
+            isotropic = (
+                None
+                if has_ard
+                else self._isotropic_rates(feature_map, plain[~is_wide], wide, graph_columns)
+            )
+            factors.insert(0, DistanceKernel(feature_map, graph_columns, profile, isotropic, wide))
         if len(numbers):
             feature_map = self._feature_map(numbers, [self._columns(numbers)])
-            tie = None if has_ard else Tie(feature_map.log_scales)
-            factors.append(DistanceKernel(feature_map, (), Matern52(), tie))
+            isotropic = None if has_ard else IsotropicRates(feature_map.log_scales)
+            factors.append(DistanceKernel(feature_map, (), Matern52(), isotropic))
         return _product_of(factors)
 
     def _feature_map(self, columns: Indices, parts: list[Part]) -> FeatureMap:
@@ -453,23 +462,23 @@ class KernelBuilder:
             is_one_hot |= np.isin(columns, [*self._graphs])
         return is_one_hot & (self.space.n_levels[columns] > WIDE)
 
-    def _tie(
+    def _isotropic_rates(
         self,
         feature_map: FeatureMap,
         plain: Indices,
         wide: WideColumns | None,
         graphs: Sequence[GraphColumn],
-    ) -> Tie:
-        """Return how isotropic kernels tie their weights."""
+    ) -> IsotropicRates:
+        """Return how isotropic kernels isotropic their weights."""
         scales = [feature_map.log_scales, np.zeros(0) if wide is None else wide.log_scales]
         log_scales = np.concatenate([*scales, np.zeros(len(graphs))])
         if not self._entry.has_diffusion_time:
-            return Tie(log_scales)
+            return IsotropicRates(log_scales)
         sizes = [np.zeros(len(log_scale)) for log_scale in scales]
         sizes[0][: len(plain)] = self._n_unordered(plain)
         if wide is not None:
             sizes[1] = self._n_unordered(wide.columns)
-        return HeatTime(
+        return SharedDiffusionTime(
             log_scales, np.concatenate([*sizes, [g.distance.n_choices for g in graphs]])
         )
 

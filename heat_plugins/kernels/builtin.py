@@ -18,7 +18,7 @@ from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
 from heat_plugins.kernels.baselines.spectral import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.kernels.baselines.string import StringKernel
 from heat_plugins.kernels.baselines.weisfeiler_lehman import WeisfeilerLehmanKernel
-from heat_plugins.kernels.distance import DistanceKernel, Tie
+from heat_plugins.kernels.distance import DistanceKernel, IsotropicRates
 from heat_plugins.kernels.features import AnchorDistances, FeatureMap
 from heat_plugins.kernels.profiles import Matern52, RationalQuadratic
 from heat_plugins.space import Indices, Space
@@ -44,7 +44,7 @@ def _hed(space: Space, columns: Indices) -> Kernel:
     rng = np.random.default_rng(0)
     anchors[:, columns] = diverse_dictionary(sizes.tolist(), N_ANCHORS, rng)
     feature_map = FeatureMap([AnchorDistances(anchors, isotropic=True)])
-    return DistanceKernel(feature_map, (), Matern52(), Tie(feature_map.log_scales))
+    return DistanceKernel(feature_map, (), Matern52(), IsotropicRates(feature_map.log_scales))
 
 
 def _ssk(space: Space, columns: Indices) -> Kernel:

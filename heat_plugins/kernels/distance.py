@@ -37,7 +37,7 @@ from heat_plugins.kernels.profiles import Exponential, Profile
 from heat_plugins.kernels.wide_columns import WideColumns
 from heat_plugins.space import Array, Bools, Indices
 
-__all__ = ["DistanceKernel", "GraphColumn", "HeatTime", "Tie"]
+__all__ = ["DistanceKernel", "GraphColumn", "SharedDiffusionTime", "IsotropicRates"]
 
 LOG_WEIGHT_SPREAD = 1.0
 LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
@@ -58,8 +58,8 @@ class GraphColumn:
     name: str
 
 
-class Tie:
-    """One level for all weights: the isotropic kernel of the Hamming distance."""
+class IsotropicRates:
+    """One rate for all parameters: the isotropic kernel of the Hamming distance."""
 
     def __init__(self, log_scales: Array) -> None:
         self._log_scales = log_scales
@@ -69,8 +69,8 @@ class Tie:
         return self._log_scales + level, np.ones(len(self._log_scales))
 
 
-class HeatTime(Tie):
-    """One diffusion time for all graphs: the isotropic heat kernel.
+class SharedDiffusionTime(IsotropicRates):
+    """One diffusion time for all graphs of choices: the isotropic heat kernel.
 
     With unequal numbers of choices one time means different rates. The level is the log
     rate of a parameter with the mean number of choices. A graph that is not complete gets
@@ -108,7 +108,7 @@ class DistanceKernel(Kernel):
         feature_map: Features whose weighted squared distances make up D.
         graphs: Columns with graphs of choices, which add their tables to D.
         profile: The function of the distance.
-        tie: Ties all weights to one level; None gives every weight freedom.
+        isotropic: Ties all weights to one rate or diffusion time; None for ARD.
         wide: Columns of very many choices, which have no features; None for none.
     """
 
@@ -117,10 +117,10 @@ class DistanceKernel(Kernel):
         feature_map: FeatureMap,
         graphs: Sequence[GraphColumn] = (),
         profile: Profile | None = None,
-        tie: Tie | None = None,
+        isotropic: IsotropicRates | None = None,
         wide: WideColumns | None = None,
     ) -> None:
-        """Lay out the hyperparameters: log weights unless tied, the level, the shape."""
+        """Lay out the hyperparameters: log weights with ARD, the level, the shape."""
         self.feature_map = feature_map
         self.graphs = tuple(graphs)
         self.wide = wide
@@ -131,13 +131,13 @@ class DistanceKernel(Kernel):
             same.setdefault(id(graph.distance), []).append(place)
         self._same_graphs = [(graphs[places[0]].distance, places) for places in same.values()]
         self.profile: Profile = Exponential() if profile is None else profile
-        self.tie = tie
+        self.isotropic = isotropic
         wide_scales = np.zeros(0) if wide is None else wide.log_scales
         self.log_scales = np.concatenate(
             [feature_map.log_scales, wide_scales, np.zeros(len(graphs))]
         )
         self.n_weights = len(self.log_scales)
-        self._n_free = self.n_weights if tie is None else 0
+        self._n_free = self.n_weights if isotropic is None else 0
         self.level = self._n_free
         lowest_level = np.log(SMALLEST_TOTAL / max(self.n_weights, 1))
         self.bounds = np.array(
@@ -156,9 +156,9 @@ class DistanceKernel(Kernel):
 
     def log_weights(self, theta: Array) -> Array:
         """Return the log weights (W,)."""
-        if self.tie is None:
+        if self.isotropic is None:
             return theta[: self.n_weights]
-        return self.tie.log_weights(float(theta[0]))[0]
+        return self.isotropic.log_weights(float(theta[0]))[0]
 
     def _shape(self, theta: Array) -> Array:
         return theta[self._n_free + 1 :]
@@ -166,14 +166,14 @@ class DistanceKernel(Kernel):
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``."""
         level = float(np.log(max(total, SMALLEST_TOTAL) / max(self.n_weights, 1)))
-        free = self.log_scales + level if self.tie is None else np.zeros(0)
+        free = self.log_scales + level if self.isotropic is None else np.zeros(0)
         return np.concatenate([free, [level], np.ones(self.profile.n_shapes)])
 
     def prior(self, theta: Array) -> Prior:
         """Return minus the log density: log weights around the level, a free level."""
         gradient = np.zeros(len(theta))
         value = 0.0
-        if self.tie is None:
+        if self.isotropic is None:
             level = theta[self._n_free]
             value, by_weights = normal_prior(
                 theta[: self._n_free] - self.log_scales, level, LOG_WEIGHT_SPREAD
@@ -186,9 +186,9 @@ class DistanceKernel(Kernel):
 
     def _chain(self, theta: Array, by_log_weights: Array, by_shape: list[float]) -> Array:
         """Return the derivative in theta from that in the log weights and the shape."""
-        if self.tie is None:
+        if self.isotropic is None:
             return np.concatenate([by_log_weights, [0.0], by_shape])
-        slopes = self.tie.log_weights(float(theta[0]))[1]
+        slopes = self.isotropic.log_weights(float(theta[0]))[1]
         return np.concatenate([[by_log_weights @ slopes], by_shape])
 
     # -------------------------------------------------------------------- observations

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, optimize
 
-from heat_plugins.kernels.distance import HeatTime, Tie
+from heat_plugins.kernels.distance import IsotropicRates, SharedDiffusionTime
 from heat_plugins.kernels.formulas import exchange
 from heat_plugins.kernels.graph_distance import SMALLEST_CORRELATION, GraphDistance, exchange_slope
 from heat_plugins.space.graphs import adjacency, laplacian
@@ -165,8 +165,8 @@ def test_exchange_is_finite_at_the_bounds_of_the_weights():
 def test_one_time_for_all_gives_each_size_its_rate(level):
     sizes = np.array([2.0, 5.0, 0.0, 3.0, 1.0])
     log_scales = np.array([0.0, 0.0, 1.5, 0.0, 0.0])
-    tie = HeatTime(log_scales, sizes)
-    log_weights, slopes = tie.log_weights(level)
+    isotropic = SharedDiffusionTime(log_scales, sizes)
+    log_weights, slopes = isotropic.log_weights(level)
     mean = np.mean([2.0, 5.0, 3.0])
     beta = np.log1p(mean / np.expm1(np.exp(level))) / mean
     for i in (0, 1, 3):
@@ -174,13 +174,13 @@ def test_one_time_for_all_gives_each_size_its_rate(level):
         assert log_weights[i] == pytest.approx(np.log(rate), abs=1e-9)
     assert log_weights[2] == 1.5 + level and slopes[2] == 1.0
     step = 1e-5
-    expected = tie.log_weights(level + step)[0] - tie.log_weights(level - step)[0]
+    expected = isotropic.log_weights(level + step)[0] - isotropic.log_weights(level - step)[0]
     np.testing.assert_allclose(slopes, expected / (2.0 * step), rtol=1e-6, atol=1e-8)
 
 
 def test_equal_sizes_have_the_level_for_their_rate():
-    log_weights, slopes = HeatTime(np.zeros(3), np.full(3, 4.0)).log_weights(-0.3)
+    log_weights, slopes = SharedDiffusionTime(np.zeros(3), np.full(3, 4.0)).log_weights(-0.3)
     np.testing.assert_allclose(log_weights, -0.3, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(slopes, 1.0, rtol=0.0, atol=1e-10)
-    plain, ones = Tie(np.array([0.0, 2.0])).log_weights(-0.3)
+    plain, ones = IsotropicRates(np.array([0.0, 2.0])).log_weights(-0.3)
     assert plain.tolist() == [-0.3, 1.7] and ones.tolist() == [1.0, 1.0]
