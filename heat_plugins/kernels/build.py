@@ -33,7 +33,11 @@ from heat_plugins.kernels.features import (
 )
 from heat_plugins.kernels.graph_cells import GraphCells
 from heat_plugins.kernels.graph_distance import GraphDistance
-from heat_plugins.kernels.group_average import AllPermutations, GivenPermutations, MatchKernel
+from heat_plugins.kernels.group_average import (
+    AllPermutations,
+    GivenPermutations,
+    GroupAverageKernel,
+)
 from heat_plugins.kernels.order_terms import loses_digits
 from heat_plugins.kernels.permutations import closure, orbits, sample
 from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
@@ -401,7 +405,7 @@ class KernelBuilder:
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
-                    factors.append(self._match_kernel(invariance, block))
+                    factors.append(self._group_average_kernel(invariance, block))
                 else:
                     parts.append(self._part(invariance, block))
         for graph, cells in self._labelled_graphs:
@@ -501,10 +505,12 @@ class KernelBuilder:
             found = [block[list(orbit)] for orbit in orbits(invariance.permutations)]
         return Frequencies(found, n_choices, name)
 
-    def _match_kernel(self, invariance: PermutationInvariant, block: Indices) -> MatchKernel:
+    def _group_average_kernel(
+        self, invariance: PermutationInvariant, block: Indices
+    ) -> GroupAverageKernel:
         n_choices = int(max(self.space.n_levels[block]))
         if invariance.permutations is None:
-            return MatchKernel(block, AllPermutations(len(block), n_choices))
+            return GroupAverageKernel(block, AllPermutations(len(block), n_choices))
         try:
             elements = closure(invariance.permutations, invariance.n_samples)
             matches = GivenPermutations(elements, None, n_choices)
@@ -512,7 +518,7 @@ class KernelBuilder:
             n = max(2, round(np.sqrt(invariance.n_samples)))
             drawn = sample(invariance.permutations, n, np.random.default_rng(0))
             matches = GivenPermutations(drawn, drawn, n_choices)
-        return MatchKernel(block, matches)
+        return GroupAverageKernel(block, matches)
 
     def _anchors(self, columns: Indices) -> Array | None:
         """Return anchors (M, d) as codes of some columns, NaN where a column does not count."""
@@ -533,7 +539,7 @@ class KernelBuilder:
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
-                    units.append((self._match_kernel(invariance, block), block))
+                    units.append((self._group_average_kernel(invariance, block), block))
                 else:
                     feature_map = FeatureMap([self._part(invariance, block)])
                     units.append((DistanceKernel(feature_map), block))

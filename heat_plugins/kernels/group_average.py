@@ -37,7 +37,7 @@ from heat_plugins.kernels.features import count_choices
 from heat_plugins.kernels.units import OneWeight
 from heat_plugins.space import Array, Indices
 
-__all__ = ["AllPermutations", "GivenPermutations", "MatchKernel"]
+__all__ = ["AllPermutations", "GivenPermutations", "GroupAverageKernel"]
 
 
 MOST_PARAMETERS = 150  # whose factorial a float can hold
@@ -150,8 +150,8 @@ class GivenPermutations:
         return rho**mismatches, slope
 
 
-class MatchKernel(OneWeight):
-    """k_sum on the columns of one group, with unit diagonal; its weight is all it has."""
+class GroupAverageKernel(OneWeight):
+    """Heat kernel averaged over a permutation group, k_sum, with unit diagonal and one weight."""
 
     def __init__(self, columns: Indices, matches: AllPermutations | GivenPermutations) -> None:
         self.columns = columns

@@ -14,7 +14,11 @@ from heat_plugins.kernels.build import LARGEST_GROUP, KernelBuilder
 from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import FeatureMap
-from heat_plugins.kernels.group_average import MOST_PARAMETERS, GivenPermutations, MatchKernel
+from heat_plugins.kernels.group_average import (
+    MOST_PARAMETERS,
+    GivenPermutations,
+    GroupAverageKernel,
+)
 from heat_plugins.kernels.profiles import Matern52
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
@@ -365,7 +369,7 @@ def test_groups_are_units():
     counted = [name for name in kernel.names if name.startswith("x0/x1/...")]
     assert len(counted) == 4  # one weight for each choice
     summed = build(structure=PermutationInvariant(NAMES, "sum"))
-    assert isinstance(summed, Combined) and isinstance(summed.children[1], MatchKernel)
+    assert isinstance(summed, Combined) and isinstance(summed.children[1], GroupAverageKernel)
     multiplied = build(structure=PermutationInvariant(NAMES, "product")).children[0]
     assert len([n for n in multiplied.names if n.startswith("x0/x1/...")]) == 1
 
@@ -379,7 +383,7 @@ def test_large_given_groups_are_sampled():
             names, "sum", n_samples=n_samples, permutations=generators
         )
         kernel = build(space, structure=structure)
-        assert isinstance(kernel, MatchKernel)
+        assert isinstance(kernel, GroupAverageKernel)
         assert isinstance(kernel.matches, GivenPermutations)
         assert (len(kernel.matches._second) == 5040) == whole
 

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.kernels.group_average import AllPermutations, GivenPermutations, MatchKernel
+from heat_plugins.kernels.group_average import (
+    AllPermutations,
+    GivenPermutations,
+    GroupAverageKernel,
+)
 from heat_plugins.kernels.permutations import closure, sample
 
 CHECKED = settings(deadline=None, max_examples=40)
@@ -128,7 +132,7 @@ def test_kernel_is_invariant_with_unit_diagonal():
     rng = np.random.default_rng(3)
     points = np.concatenate([codes(5, 3, n=9), np.zeros((1, 5))])
     theta = np.array([-0.5])
-    kernel = MatchKernel(np.arange(5), AllPermutations(5, 3))
+    kernel = GroupAverageKernel(np.arange(5), AllPermutations(5, 3))
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(np.diagonal(matrix), 1.0, rtol=0.0, atol=1e-14)
     permuted = kernel.cross_covariance(theta, points)(rng.permuted(points, axis=1))
@@ -137,7 +141,7 @@ def test_kernel_is_invariant_with_unit_diagonal():
 
 def test_kernel_looks_at_its_own_columns_only():
     points = codes(6, 3, n=9)
-    kernel = MatchKernel(np.array([4, 1, 3]), AllPermutations(3, 3))
+    kernel = GroupAverageKernel(np.array([4, 1, 3]), AllPermutations(3, 3))
     moved = points.copy()
     moved[:, [0, 2, 5]] += 7.0
     theta = np.array([0.2])
@@ -154,7 +158,7 @@ def test_many_parameters_lose_no_digits(b):
     for rho in (0.01, 0.5, 0.99):
         raw = matches.coefficients(points, points) @ matches.basis(rho)[0]
         assert np.all(np.isfinite(raw)) and np.all((raw > 0.0) & (raw <= 1.0 + 1e-12))
-    kernel = MatchKernel(np.arange(b), matches)
+    kernel = GroupAverageKernel(np.arange(b), matches)
     matrix = kernel.matrix(np.array([-3.0]), kernel.prepare(points))
     assert np.linalg.eigvalsh(matrix)[0] > -1e-12
     # equal points after sorting are the same point
