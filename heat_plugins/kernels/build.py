@@ -473,7 +473,7 @@ class KernelBuilder:
         wide: WideColumns | None,
         graphs: Sequence[GraphColumn],
     ) -> IsotropicRates:
-        """Return how isotropic kernels isotropic their weights."""
+        """Return how isotropic kernels tie their weights: to a rate, or to a diffusion time."""
         scales = [feature_map.log_scales, np.zeros(0) if wide is None else wide.log_scales]
         log_scales = np.concatenate([*scales, np.zeros(len(graphs))])
         if not self._entry.has_diffusion_time:

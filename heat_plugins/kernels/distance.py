@@ -31,8 +31,8 @@ from heat_plugins.kernels.features import (
     squared_distances,
     squared_norms,
 )
-from heat_plugins.kernels.formulas import exchange
-from heat_plugins.kernels.graph_distance import GraphDistance, exchange_slope
+from heat_plugins.kernels.formulas import rate_from_time
+from heat_plugins.kernels.graph_distance import GraphDistance, rate_from_time_slope
 from heat_plugins.kernels.profiles import Exponential, Profile
 from heat_plugins.kernels.wide_columns import WideColumns
 from heat_plugins.space import Array, Bools, Indices
@@ -91,13 +91,13 @@ class SharedDiffusionTime(IsotropicRates):
         """Return log weights (W,) and their slopes in the level."""
         log_weights, slopes = super().log_weights(level)
         rate = float(np.exp(level))
-        beta = float(exchange(rate, self._mean)) / self._mean
-        by_level = float(exchange_slope(rate, self._mean)) * rate / self._mean
+        beta = float(rate_from_time(rate, self._mean)) / self._mean
+        by_level = float(rate_from_time_slope(rate, self._mean)) * rate / self._mean
         for g in np.unique(self._n_choices[self._n_choices > 1]):
             mine = self._n_choices == g
-            weight = float(exchange(beta * g, g))
+            weight = float(rate_from_time(beta * g, g))
             log_weights[mine] = np.log(weight)
-            slopes[mine] = exchange_slope(beta * g, g) * g * by_level / weight
+            slopes[mine] = rate_from_time_slope(beta * g, g) * g * by_level / weight
         return log_weights, slopes
 
 

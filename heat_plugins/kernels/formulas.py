@@ -49,7 +49,7 @@ import numpy.typing as npt
 
 from heat_plugins.space import Array
 
-__all__ = ["beta_from_rate", "exchange", "heat_kernel", "mixed_kernel", "rate", "rho"]
+__all__ = ["beta_from_rate", "heat_kernel", "mixed_kernel", "rate", "rate_from_time", "rho"]
 
 
 def rho(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
@@ -89,7 +89,7 @@ def rate(beta: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
         Rates in [0, inf], of the broadcast shape; 0 for a variable with one choice.
     """
     time, g = _checked(beta, "beta"), _checked_choices(n_choices)
-    return np.where(g == 1.0, 0.0, exchange(time * g, g))
+    return np.where(g == 1.0, 0.0, rate_from_time(time * g, g))
 
 
 def beta_from_rate(rate: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
@@ -107,7 +107,7 @@ def beta_from_rate(rate: npt.ArrayLike, n_choices: npt.ArrayLike) -> Array:
         for any other variable of rate 0.
     """
     gamma, g = _checked(rate, "rate"), _checked_choices(n_choices)
-    return np.where(g == 1.0, np.inf, exchange(gamma, g) / g)
+    return np.where(g == 1.0, np.inf, rate_from_time(gamma, g) / g)
 
 
 def heat_kernel(codes1: npt.ArrayLike, codes2: npt.ArrayLike, rates: npt.ArrayLike) -> Array:
@@ -165,8 +165,10 @@ def mixed_kernel(
     return np.asarray(hamming * np.exp(-(w[~discrete] * gaps**2).sum(axis=-1)))
 
 
-def exchange(t: Array | float, g: Array | float) -> Array:
-    """Return ln(1 + g / (e^t - 1)), which is its own inverse in t for every g.
+def rate_from_time(t: Array | float, g: Array | float) -> Array:
+    """Return the rate ln(1 + g / (e^t - 1)) of a scaled diffusion time t = beta g.
+
+    The same function turns rates back into times: it is its own inverse in t for every g.
 
     Written as ln(e^0 + e^{ln u}) with u = g e^{-t} / (1 - e^{-t}): nothing overflows for tiny
     or huge t, and no two nearly equal numbers are subtracted.

@@ -25,18 +25,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_plugins.kernels.formulas import exchange
+from heat_plugins.kernels.formulas import rate_from_time
 from heat_plugins.space import Array
 from heat_plugins.space.graphs import laplacian
 
-__all__ = ["GraphDistance", "exchange_slope"]
+__all__ = ["GraphDistance", "rate_from_time_slope"]
 
 SMALL_WEIGHT = 1e-3  # at which distances grow in proportion to the weight
 SMALLEST_CORRELATION = 1e-12  # below it the sum over eigenvectors is rounding error
 
 
-def exchange_slope(t: Array | float, g: float) -> Array:
-    """Return the derivative of ``exchange`` in t."""
+def rate_from_time_slope(t: Array | float, g: float) -> Array:
+    """Return the derivative of ``rate_from_time`` in t."""
     t = np.asarray(t)
     slopes: Array = -g / (-np.expm1(-t) * (np.expm1(np.minimum(t, 500.0)) + g))
     return slopes
@@ -67,7 +67,7 @@ class GraphDistance:
     def _tables(self, weights: Array) -> tuple[Array, Array]:
         g = self.n_choices
         diagonal = np.arange(g)
-        times = exchange(weights, g) / self._slowest
+        times = rate_from_time(weights, g) / self._slowest
         decay = np.exp(-times[:, None] * self._eigenvalues)[:, None, :]  # (k, 1, g)
         heat = (self._vectors * decay) @ self._vectors.T
         cooling = -(self._vectors * (self._eigenvalues * decay)) @ self._vectors.T
@@ -81,5 +81,5 @@ class GraphDistance:
         relative = np.divide(cooling, heat, out=np.zeros_like(heat), where=inside)
         by_time = np.where(inside, own_slope[:, :, None] + own_slope[:, None, :] - relative, 0.0)
         by_time[:, diagonal, diagonal] = 0.0
-        by_weight = by_time * (exchange_slope(weights, g) / self._slowest)[:, None, None]
+        by_weight = by_time * (rate_from_time_slope(weights, g) / self._slowest)[:, None, None]
         return np.maximum(distances, 0.0), by_weight

@@ -121,7 +121,7 @@ class HeatKernel(ColumnsKernel):
         # A diffusion time that underflowed to zero would give an infinite rate, and NaN where
         # it meets "no mismatch" (0 * inf).
         t = (beta * g).clamp_min(torch.finfo(beta.dtype).tiny)
-        # ln(1 + g / (e^t - 1)) in the form of formulas.exchange, stable for every t > 0 in the
+        # ln(1 + g / (e^t - 1)) in the form of formulas.rate_from_time, stable for every t > 0 in
         # value and in the gradient.
         log_u = g.log() - t - (-torch.expm1(-t)).log()
         gamma = torch.logaddexp(log_u, torch.zeros_like(log_u))

@@ -7,8 +7,12 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 from heat_plugins.kernels.distance import IsotropicRates, SharedDiffusionTime
-from heat_plugins.kernels.formulas import exchange
-from heat_plugins.kernels.graph_distance import SMALLEST_CORRELATION, GraphDistance, exchange_slope
+from heat_plugins.kernels.formulas import rate_from_time
+from heat_plugins.kernels.graph_distance import (
+    SMALLEST_CORRELATION,
+    GraphDistance,
+    rate_from_time_slope,
+)
 from heat_plugins.space.graphs import adjacency, laplacian
 
 CHECKED = settings(deadline=None, max_examples=60)
@@ -143,8 +147,8 @@ def test_extreme_weights_stay_finite(graph, log_weight):
 @CHECKED
 def test_exchange_undoes_itself(t, g):
     """What turns times into rates turns rates into times."""
-    assert exchange(t, g) == pytest.approx(np.log1p(g / np.expm1(t)), rel=1e-10)
-    assert exchange(exchange(t, g), g) == pytest.approx(t, rel=1e-6)
+    assert rate_from_time(t, g) == pytest.approx(np.log1p(g / np.expm1(t)), rel=1e-10)
+    assert rate_from_time(rate_from_time(t, g), g) == pytest.approx(t, rel=1e-6)
 
 
 @given(st.floats(-14.0, 4.0), st.floats(2.0, 50.0))
@@ -152,13 +156,13 @@ def test_exchange_undoes_itself(t, g):
 def test_slope_of_the_exchange_is_its_derivative(log_t, g):
     t = float(np.exp(log_t))
     step = 1e-5 * t
-    expected = (exchange(t + step, g) - exchange(t - step, g)) / (2.0 * step)
-    assert exchange_slope(t, g) == pytest.approx(expected, rel=1e-5, abs=1e-12)
+    expected = (rate_from_time(t + step, g) - rate_from_time(t - step, g)) / (2.0 * step)
+    assert rate_from_time_slope(t, g) == pytest.approx(expected, rel=1e-5, abs=1e-12)
 
 
 def test_exchange_is_finite_at_the_bounds_of_the_weights():
     for t in (np.exp(-16.0), np.exp(5.0), 700.0, 2000.0):
-        assert np.isfinite(exchange(t, 4.0)) and np.isfinite(exchange_slope(t, 4.0))
+        assert np.isfinite(rate_from_time(t, 4.0)) and np.isfinite(rate_from_time_slope(t, 4.0))
 
 
 @pytest.mark.parametrize("level", [-6.0, -1.0, 0.5, 2.0])
