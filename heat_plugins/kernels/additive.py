@@ -82,7 +82,7 @@ class OrdersKernel(Kernel):
         orthogonal: bool,
         remainder: bool = False,
     ) -> None:
-        """Lay out the hyperparameters: log weights of choices, level, units, strengths."""
+        """Lay out the hyperparameters: log weights of choices, their mean, units, strengths."""
         if units:
             # An evaluation costs several times one of the product; the last step brings least.
             self.warm_steps = 3
@@ -119,7 +119,7 @@ class OrdersKernel(Kernel):
     # ---------------------------------------------------------------- hyperparameters
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return log weights of choices, level and hyperparameters of units, log strengths."""
+        """Return log weights of choices, their mean, hyperparameters of units, log strengths."""
         c, end = len(self.n_choices), len(theta) - len(self._centres)
         return theta[:c], theta[c:end], theta[end:]
 
@@ -136,7 +136,7 @@ class OrdersKernel(Kernel):
         return np.concatenate([weights, self._units.start(share), self._centres])
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: weights around a free level, strengths around theirs."""
+        """Return minus the log density: weights around a free mean, strengths around theirs."""
         log_weights, of_units, log_strengths = self._split(theta)
         value, by_weights = normal_prior(
             log_weights - self.choices.log_scales, of_units[0], LOG_WEIGHT_SPREAD
@@ -207,7 +207,7 @@ class OrdersKernel(Kernel):
         ]
         by_strengths = terms.by_log_strengths(strengths, np.ones(1))[: len(log_strengths)]
         norm = float(terms.value(strengths)[0])
-        # The level has a prior only.
+        # The mean log rate has a prior only.
         return norm, np.concatenate([by_weights, np.zeros(1), *by_units, by_strengths])
 
     @cached_property
@@ -360,7 +360,7 @@ class OrdersKernel(Kernel):
             by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
             by_weights = self._choice_pullback(log_weights, features, by_sums)
             by_values = [by_raw * slope for slope in terms.by_units(strengths)]
-            by_parts = [np.zeros(1)]  # the level has a prior only
+            by_parts = [np.zeros(1)]  # the mean log rate has a prior only
             if len(numbers):
                 by_parts.append(numbers_pullback(np.array(by_values[: len(numbers)])))
             for (_, unit_pullback), by_value in zip(units, by_values[len(numbers) :], strict=True):

@@ -122,13 +122,13 @@ class Kernel(ABC):
 
     Attributes:
         bounds: (p, 2) lowest and highest hyperparameters.
-        level: Which hyperparameter is the common level of its log weights; None if there is
-            no such thing. Kernels that are units of a larger one are compared by it.
+        log_rate_mean: Which hyperparameter is the prior mean of its log weights; None if there
+            is no such thing. Kernels that are units of a larger one are compared by it.
         warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
     """
 
     bounds: Array
-    level: int | None = None
+    log_rate_mean: int | None = None
     warm_steps: int = 4
 
     @property

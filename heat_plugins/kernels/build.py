@@ -294,8 +294,8 @@ class KernelBuilder:
     def may_be_sum(self) -> bool:
         """Whether the kernel may be a sum though nobody has said so.
 
-        Where most parameters are numbers. Of choices the product, whose weights have a free
-        level, comes close to a sum by itself.
+        Where most parameters are numbers. Of choices the product, whose log weights have a
+        free mean, comes close to a sum by itself.
         """
         model, every = self.model, self._every[self.space.n_levels[self._every] > 1]
         n_numbers = int(np.sum(~self.space.is_discrete[every]))

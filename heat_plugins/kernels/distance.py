@@ -5,13 +5,13 @@ Notation
     F            (n, s) features of the observations (features.py)
     w            (W,) weights: of the features first, then of wide columns and of graphs
     D            (n, m) distances: weighted features, comparisons and tables of graphs
-    level        what the logarithms of the weights have in common
+    mu           prior mean of the log weights, a hyperparameter (``log_rate_mean``)
     ===========  =====================================================================
 
-Prior: log w_i ~ N(level, spread^2) with the level itself free. A smooth problem has a low
-level (two random points are still correlated), a rugged one a high level (only near
-neighbours are); the marginal likelihood tells them apart, so nobody has to choose. The
-spread says how much more one parameter may matter than another.
+Prior: log w_i ~ N(mu, spread^2) with mu itself free. A smooth problem has a low mu (two random
+points are still correlated), a rugged one a high mu (only near neighbours are); the marginal
+likelihood tells them apart, so nobody has to choose. The spread says how much more one parameter
+may matter than another.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = ["DistanceKernel", "GraphColumn", "SharedDiffusionTime", "IsotropicRat
 
 LOG_WEIGHT_SPREAD = 1.0
 LOG_WEIGHT_BOUNDS = (-16.0, 5.0)
-LEVEL_BOUNDS = (-12.0, 3.0)
-# What weights at the lowest level add up to. With less, no two points differ by more than the
-# noise of deterministic values is, which then stands for anything that the model does not fit.
+LOG_RATE_MEAN_BOUNDS = (-12.0, 3.0)
+# Sum of the weights at the lowest mean log rate. With less, no two points differ by more than the
+# noise of deterministic values, which then stands for anything that the model does not fit.
 SMALLEST_TOTAL = 0.1
 LOG_SHAPE_BOUNDS = (-3.0, 6.0)
 LOG_SHAPE_SPREAD = 2.0
@@ -64,17 +64,17 @@ class IsotropicRates:
     def __init__(self, log_scales: Array) -> None:
         self._log_scales = log_scales
 
-    def log_weights(self, level: float) -> tuple[Array, Array]:
-        """Return log weights (W,) and their slopes in the level."""
-        return self._log_scales + level, np.ones(len(self._log_scales))
+    def log_weights(self, log_rate_mean: float) -> tuple[Array, Array]:
+        """Return log weights (W,) and their slopes in the common log rate."""
+        return self._log_scales + log_rate_mean, np.ones(len(self._log_scales))
 
 
 class SharedDiffusionTime(IsotropicRates):
     """One diffusion time for all graphs of choices: the isotropic heat kernel.
 
-    With unequal numbers of choices one time means different rates. The level is the log
-    rate of a parameter with the mean number of choices. A graph that is not complete gets
-    the rate of a complete one of its size.
+    With unequal numbers of choices one time means different rates. The common log rate is that
+    of a parameter with the mean number of choices. A graph that is not complete gets the rate of
+    a complete one of its size.
 
     Args:
         log_scales: (W,) offsets of weights that are not rates.
@@ -87,17 +87,17 @@ class SharedDiffusionTime(IsotropicRates):
         sizes = n_choices[n_choices > 1]
         self._mean = float(sizes.mean()) if len(sizes) else 2.0
 
-    def log_weights(self, level: float) -> tuple[Array, Array]:
-        """Return log weights (W,) and their slopes in the level."""
-        log_weights, slopes = super().log_weights(level)
-        rate = float(np.exp(level))
+    def log_weights(self, log_rate_mean: float) -> tuple[Array, Array]:
+        """Return log weights (W,) and their slopes in the common log rate."""
+        log_weights, slopes = super().log_weights(log_rate_mean)
+        rate = float(np.exp(log_rate_mean))
         beta = float(rate_from_time(rate, self._mean)) / self._mean
-        by_level = float(rate_from_time_slope(rate, self._mean)) * rate / self._mean
+        by_log_rate = float(rate_from_time_slope(rate, self._mean)) * rate / self._mean
         for g in np.unique(self._n_choices[self._n_choices > 1]):
             mine = self._n_choices == g
             weight = float(rate_from_time(beta * g, g))
             log_weights[mine] = np.log(weight)
-            slopes[mine] = rate_from_time_slope(beta * g, g) * g * by_level / weight
+            slopes[mine] = rate_from_time_slope(beta * g, g) * g * by_log_rate / weight
         return log_weights, slopes
 
 
@@ -120,7 +120,7 @@ class DistanceKernel(Kernel):
         isotropic: IsotropicRates | None = None,
         wide: WideColumns | None = None,
     ) -> None:
-        """Lay out the hyperparameters: log weights with ARD, the level, the shape."""
+        """Lay out the hyperparameters: log weights with ARD, their mean, the shape."""
         self.feature_map = feature_map
         self.graphs = tuple(graphs)
         self.wide = wide
@@ -138,11 +138,11 @@ class DistanceKernel(Kernel):
         )
         self.n_weights = len(self.log_scales)
         self._n_free = self.n_weights if isotropic is None else 0
-        self.level = self._n_free
-        lowest_level = np.log(SMALLEST_TOTAL / max(self.n_weights, 1))
+        self.log_rate_mean = self._n_free
+        lowest_mean = np.log(SMALLEST_TOTAL / max(self.n_weights, 1))
         self.bounds = np.array(
             [LOG_WEIGHT_BOUNDS] * self._n_free
-            + [(lowest_level, LEVEL_BOUNDS[1])]
+            + [(lowest_mean, LOG_RATE_MEAN_BOUNDS[1])]
             + [LOG_SHAPE_BOUNDS] * self.profile.n_shapes
         )
 
@@ -165,18 +165,18 @@ class DistanceKernel(Kernel):
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``."""
-        level = float(np.log(max(total, SMALLEST_TOTAL) / max(self.n_weights, 1)))
-        free = self.log_scales + level if self.isotropic is None else np.zeros(0)
-        return np.concatenate([free, [level], np.ones(self.profile.n_shapes)])
+        log_rate_mean = float(np.log(max(total, SMALLEST_TOTAL) / max(self.n_weights, 1)))
+        free = self.log_scales + log_rate_mean if self.isotropic is None else np.zeros(0)
+        return np.concatenate([free, [log_rate_mean], np.ones(self.profile.n_shapes)])
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: log weights around the level, a free level."""
+        """Return minus the log density: log weights around a free mean."""
         gradient = np.zeros(len(theta))
         value = 0.0
         if self.isotropic is None:
-            level = theta[self._n_free]
+            log_rate_mean = theta[self._n_free]
             value, by_weights = normal_prior(
-                theta[: self._n_free] - self.log_scales, level, LOG_WEIGHT_SPREAD
+                theta[: self._n_free] - self.log_scales, log_rate_mean, LOG_WEIGHT_SPREAD
             )
             gradient[: self._n_free] = by_weights
             gradient[self._n_free] = -by_weights.sum()

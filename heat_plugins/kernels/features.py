@@ -61,7 +61,7 @@ class Part(Protocol):
     Attributes:
         owner: (s,) which weight of the part each feature belongs to.
         log_scales: (W,) where the logarithms of its weights are expected, apart from
-            the level that all weights have in common.
+            the mean that all weights have in common.
         names: (W,) what each weight is about, for people.
     """
 

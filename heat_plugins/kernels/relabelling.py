@@ -36,7 +36,7 @@ from heat_plugins.kernels.base import (
     normal_prior,
 )
 from heat_plugins.kernels.distance import (
-    LEVEL_BOUNDS,
+    LOG_RATE_MEAN_BOUNDS,
     LOG_WEIGHT_BOUNDS,
     LOG_WEIGHT_SPREAD,
     SMALLEST_TOTAL,
@@ -58,15 +58,15 @@ class RelabellingKernel(Kernel):
     """
 
     def __init__(self, cells: GraphCells, is_tied: bool = False) -> None:
-        """Lay out the hyperparameters: log weights unless tied, then their level."""
+        """Lay out the hyperparameters: log weights unless tied, then their mean."""
         self.cells = cells
         n_kinds = len(cells.names)
         self._n_free = 0 if is_tied else n_kinds
         self._n_kinds = n_kinds
-        self.level = self._n_free
+        self.log_rate_mean = self._n_free
         lowest = float(np.log(SMALLEST_TOTAL / cells.n_parameters))
         self.bounds = np.array(
-            [LOG_WEIGHT_BOUNDS] * self._n_free + [(lowest, LEVEL_BOUNDS[1])], dtype=float
+            [LOG_WEIGHT_BOUNDS] * self._n_free + [(lowest, LOG_RATE_MEAN_BOUNDS[1])], dtype=float
         )
         # One feature for a cell with two codes, one for each code of others.
         is_binary = cells.n_codes == 2
@@ -84,11 +84,11 @@ class RelabellingKernel(Kernel):
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total`` over the parameters."""
-        level = np.log(max(total, SMALLEST_TOTAL) / self.cells.n_parameters)
-        return np.full(self._n_free + 1, level)
+        log_rate_mean = np.log(max(total, SMALLEST_TOTAL) / self.cells.n_parameters)
+        return np.full(self._n_free + 1, log_rate_mean)
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: log weights around the level, a free level."""
+        """Return minus the log density: log weights around a free mean."""
         value, by_weights = normal_prior(theta[: self._n_free], theta[-1], LOG_WEIGHT_SPREAD)
         return value, np.append(by_weights, -by_weights.sum())
 

@@ -20,7 +20,11 @@ import numpy as np
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.composite import split
-from heat_plugins.kernels.distance import LEVEL_BOUNDS, LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
+from heat_plugins.kernels.distance import (
+    LOG_RATE_MEAN_BOUNDS,
+    LOG_WEIGHT_BOUNDS,
+    LOG_WEIGHT_SPREAD,
+)
 from heat_plugins.kernels.features import LOG_REMAINDER, NUMERIC_WEIGHT
 from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.space import Array, Indices
@@ -37,11 +41,11 @@ __all__ = [
 
 
 class Units:
-    """Units one after the other in a vector of hyperparameters, after their common level."""
+    """Units one after the other in a vector of hyperparameters, after the mean log rate."""
 
     def __init__(self, units: Sequence[Kernel]) -> None:
         self.units = tuple(units)
-        self.bounds = np.concatenate([[LEVEL_BOUNDS], *[unit.bounds for unit in units]])
+        self.bounds = np.concatenate([[LOG_RATE_MEAN_BOUNDS], *[unit.bounds for unit in units]])
 
     def __len__(self) -> int:
         """Return the number of units."""
@@ -57,15 +61,15 @@ class Units:
         return np.concatenate([[np.log(share)], *starts])
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: every unit's own prior, its level near the common one."""
+        """Return minus the log density: every unit's own prior, its log rate near the mean."""
         value, gradient = 0.0, np.zeros(len(theta))
         first = 1
         for unit in self.units:
             mine = slice(first, first + unit.n_hyperparameters)
             own, gradient[mine] = unit.prior(theta[mine])
             value += own
-            if unit.level is not None:
-                at = first + unit.level
+            if unit.log_rate_mean is not None:
+                at = first + unit.log_rate_mean
                 near, slope = normal_prior(theta[[at]], theta[0], LOG_WEIGHT_SPREAD)
                 value += near
                 gradient[at] += slope[0]
@@ -80,7 +84,7 @@ class OneWeight(Kernel):
     The weight has no prior here: whoever holds the unit ties the weights of units together.
     """
 
-    level = 0
+    log_rate_mean = 0
 
     def start(self, total: float) -> Array:
         """Return the log of the total."""
@@ -96,7 +100,7 @@ class NumberUnit(OneWeight):
 
     def __init__(self, column: int) -> None:
         self.column = column
-        self.bounds = np.array([LEVEL_BOUNDS])
+        self.bounds = np.array([LOG_RATE_MEAN_BOUNDS])
 
     def prepare(self, points: Array) -> Array:
         """Return squared differences (n, n)."""

@@ -185,7 +185,7 @@ class CombinatorialKernel(NumpyKernel):
     The kernel is the one that the sampler models with, in NumPy; this class gives it gradients
     and batches. All hyperparameters are one parameter, ``raw_theta``, with their bounds as a
     constraint and, unless told otherwise, the prior of the sampler: mostly logarithms of weights,
-    one for each parameter, around a common level. What they are is in ``numpy_kernel``.
+    one for each parameter, around a common mean. What they are is in ``numpy_kernel``.
 
     k(x, x) = 1, or one on average for additive kernels of numbers; wrap the kernel in a
     ``ScaleKernel`` for a signal variance.

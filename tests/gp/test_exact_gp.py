@@ -44,10 +44,10 @@ NUMERIC = np.flatnonzero(~MIXED.is_discrete)
 
 def some_hyperparameters(space, rng, log_weights=None, log_noise=None):
     """Draw from ranges in which each hyperparameter makes a difference."""
-    level, drawn_noise = rng.uniform(-2.0, 0.0), rng.uniform(-7.0, -1.0)
+    log_rate_mean, drawn_noise = rng.uniform(-2.0, 0.0), rng.uniform(-7.0, -1.0)
     drawn_weights = rng.normal(-1.0, 1.0, len(space))
     return Hyperparameters(
-        theta=np.append(drawn_weights if log_weights is None else log_weights, level),
+        theta=np.append(drawn_weights if log_weights is None else log_weights, log_rate_mean),
         log_noise=drawn_noise if log_noise is None else log_noise,
     )
 
@@ -416,7 +416,7 @@ def test_differences_between_points_are_above_the_noise_of_deterministic_values(
     """Weights as small as that noise would make it stand for whatever is not explained."""
     for space in (BINARY, CATEGORIES, MIXED):
         kernel = DistanceKernel(FeatureMap.of(space))
-        lowest = kernel.bounds[kernel.level, 0]
+        lowest = kernel.bounds[kernel.log_rate_mean, 0]
         assert kernel.n_weights * np.exp(lowest) == pytest.approx(SMALLEST_TOTAL)
-        assert kernel.start(1e-9)[kernel.level] == pytest.approx(lowest)
+        assert kernel.start(1e-9)[kernel.log_rate_mean] == pytest.approx(lowest)
     assert SMALLEST_TOTAL > 100.0 * DETERMINISTIC_NOISE

@@ -72,14 +72,14 @@ def test_heat_with_a_rate_each():
 def test_isotropic_heat_has_one_time_and_so_unequal_rates(kernel, beta):
     core = kernel_of(Model(kernel, ard=False))
     mean_size = np.mean([g for g in SIZES if g > 1])
-    level = np.log(np.log1p(mean_size / np.expm1(beta * mean_size)))
-    assert_same(core, [level], graphs.heat, SIZES, [beta] * 6)
+    log_rate = np.log(np.log1p(mean_size / np.expm1(beta * mean_size)))
+    assert_same(core, [log_rate], graphs.heat, SIZES, [beta] * 6)
 
 
 def test_mixed_heat():
     space = Space((*SPACE.parameters, Float("f", 0.0, 3.0), Integer("i", 1, 60, log=True)))
     scales = np.array([0.3, 0.8])
-    # the level of each factor comes after its weights
+    # the mean log rate of each factor comes after its weights
     theta = [*np.log(rates_of(BETAS, SIZES)), 0.0, *np.log(1.0 / scales**2), 0.0]
 
     def definition(left, right):

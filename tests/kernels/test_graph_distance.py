@@ -165,20 +165,23 @@ def test_exchange_is_finite_at_the_bounds_of_the_weights():
         assert np.isfinite(rate_from_time(t, 4.0)) and np.isfinite(rate_from_time_slope(t, 4.0))
 
 
-@pytest.mark.parametrize("level", [-6.0, -1.0, 0.5, 2.0])
-def test_one_time_for_all_gives_each_size_its_rate(level):
+@pytest.mark.parametrize("log_rate_mean", [-6.0, -1.0, 0.5, 2.0])
+def test_one_time_for_all_gives_each_size_its_rate(log_rate_mean):
     sizes = np.array([2.0, 5.0, 0.0, 3.0, 1.0])
     log_scales = np.array([0.0, 0.0, 1.5, 0.0, 0.0])
     isotropic = SharedDiffusionTime(log_scales, sizes)
-    log_weights, slopes = isotropic.log_weights(level)
+    log_weights, slopes = isotropic.log_weights(log_rate_mean)
     mean = np.mean([2.0, 5.0, 3.0])
-    beta = np.log1p(mean / np.expm1(np.exp(level))) / mean
+    beta = np.log1p(mean / np.expm1(np.exp(log_rate_mean))) / mean
     for i in (0, 1, 3):
         rate = np.log1p(sizes[i] / np.expm1(beta * sizes[i]))
         assert log_weights[i] == pytest.approx(np.log(rate), abs=1e-9)
-    assert log_weights[2] == 1.5 + level and slopes[2] == 1.0
+    assert log_weights[2] == 1.5 + log_rate_mean and slopes[2] == 1.0
     step = 1e-5
-    expected = isotropic.log_weights(level + step)[0] - isotropic.log_weights(level - step)[0]
+    expected = (
+        isotropic.log_weights(log_rate_mean + step)[0]
+        - isotropic.log_weights(log_rate_mean - step)[0]
+    )
     np.testing.assert_allclose(slopes, expected / (2.0 * step), rtol=1e-6, atol=1e-8)
 
 

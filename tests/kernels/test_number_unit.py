@@ -90,12 +90,12 @@ def test_changes_of_other_columns_change_nothing():
 def test_starts_are_those_of_the_distance_kernel_and_there_is_no_prior():
     unit, kernel = NumberUnit(COLUMN), DistanceKernel(FeatureMap.of(ALONE))
     for total in STARTING_TOTALS:
-        log_weight, level = kernel.start(total)
-        assert unit.start(total) == pytest.approx([level])
-        assert log_weight == pytest.approx(level + np.log(NUMERIC_WEIGHT))
+        log_weight, log_rate_mean = kernel.start(total)
+        assert unit.start(total) == pytest.approx([log_rate_mean])
+        assert log_weight == pytest.approx(log_rate_mean + np.log(NUMERIC_WEIGHT))
         assert np.all(unit.start(total) >= unit.bounds[:, 0])
         assert np.all(unit.start(total) <= unit.bounds[:, 1])
-    assert unit.level == 0 and unit.n_hyperparameters == 1
+    assert unit.log_rate_mean == 0 and unit.n_hyperparameters == 1
     value, gradient = unit.prior(np.array([1.7]))
     assert value == 0.0 and gradient.tolist() == [0.0]
 

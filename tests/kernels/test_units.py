@@ -65,7 +65,7 @@ def test_what_a_graph_does_not_say_keeps_all_choices_a_little_apart():
 def test_start_is_the_log_of_the_total_and_there_is_no_prior():
     unit = ChoiceUnit(1, DISTANCES["unordered"])
     assert unit.start(3.0) == pytest.approx([np.log(3.0)])
-    assert unit.level == 0
+    assert unit.log_rate_mean == 0
     value, gradient = unit.prior(np.array([1.7]))
     assert value == 0.0 and gradient.tolist() == [0.0]
 

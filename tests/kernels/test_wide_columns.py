@@ -138,7 +138,7 @@ def test_optional_columns_of_many_choices_have_no_features_either():
 
 @pytest.mark.parametrize("kernel", ["heat", "casmopolitan", "matern"])
 def test_one_rate_for_all_includes_wide_columns(kernel):
-    """Isotropic kernels scale with a level alone; the numbers of choices are known to it."""
+    """Isotropic kernels scale with one log rate alone; the numbers of choices are known to it."""
     built = KernelBuilder(ONLY_WIDE, Model(kernel=kernel, ard=False)).kernel()
     points = sample(ONLY_WIDE, 20)
     matrix = built.matrix(built.start(2.0), built.prepare(points))

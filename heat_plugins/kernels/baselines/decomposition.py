@@ -63,7 +63,7 @@ class DecompositionKernel(Kernel):
         self._units = Units(units)
         self.components = tuple(components)
         self.bounds = self._units.bounds
-        self.level = 0
+        self.log_rate_mean = 0
         self._tables = _TableComponents(units, components)
         self._large = [c for c in components if c not in self._tables.components]
 
@@ -72,7 +72,7 @@ class DecompositionKernel(Kernel):
         return self._units.start(total / max(len(self._units), 1))
 
     def prior(self, theta: Array) -> Prior:
-        """Return the prior of the units around a free level."""
+        """Return the prior of the units around a free mean log rate."""
         return self._units.prior(theta)
 
     def prepare(self, points: Array) -> _Prepared:
@@ -97,7 +97,7 @@ class DecompositionKernel(Kernel):
             for unit, (_, unit_pullback) in pairs.items():
                 slope = _slope(unit, kernels, self._large, by_kernel.shape)
                 gradients[unit] += unit_pullback(slope * by_kernel)
-            return np.concatenate([np.zeros(1), *gradients])  # the level has a prior only
+            return np.concatenate([np.zeros(1), *gradients])  # the mean log rate has a prior only
 
         rows = self._tables.rows(parts, prepared.indicators)
         total = _add_products(prepared.indicators @ rows, kernels, self._large)
