@@ -1,4 +1,4 @@
-"""Learn the hyperparameters, and with structure "auto" also how the units combine.
+"""Hyperparameter fitting, and with structure "auto" also structure selection.
 
 Fitting happens in two stages, so that most suggestions are cheap and all depend on the
 history alone. The full search runs on the first ``n0`` observations, where ``n0`` stays the
@@ -15,9 +15,9 @@ same way.
 Unless the user says that the objective is deterministic, two models are fitted: one with next to
 no noise, and one whose noise is learnt. Where noise is not more likely, there is none. Where it
 is far more likely and large, there is. In between nobody can tell noise from ruggedness, and
-either mistake is costly: with noise where there is none, small differences between the best
-values, all that is left to gain, count for nothing; without it where there is some, lucky values
-are taken for good ones. So there the two take turns, and the model without noise has two of three.
+either mistake is costly: assuming noise hides small differences among the best values, all that
+is left to gain; assuming none trusts lucky values. So there the two take turns, and the model
+without noise has two of three.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ N_SAMPLES, N_BURN = 8, 2
 
 
 class Candidates(NamedTuple):
-    """How units may combine, by name, and which way it is unless another is clearly likelier."""
+    """Candidate structures by name, and the default one."""
 
     combinations: Mapping[str, Combination | None]
     preferred: str
 
     @staticmethod
     def of(builder: KernelBuilder) -> Candidates:
-        """Return what the user asked for, or what the evidence may choose from."""
+        """Return the structure that the user asked for, or those to select from."""
         choices: dict[str, Combination | None] = {"product": None, "additive": Additive()}
         if builder.model.is_auto:
             choices["interactions"] = InteractionOrders(max_order=2)
@@ -92,7 +92,7 @@ class KernelFit:
     Args:
         kernel: The kernel.
         hyperparameters: What was learnt.
-        name: How its units combine: a name of the candidates.
+        name: How its base kernels combine: a name of the candidates.
         evidence: Log posterior density of each candidate, where there was a choice.
         preferred: The candidate that is left only where another is clearly more likely.
         is_noise_free: Whether the values are taken for exact: because the user says that they

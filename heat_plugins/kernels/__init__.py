@@ -4,11 +4,11 @@
 ``base``             what a kernel is: a function of two points, with its derivatives
 ``distance``         functions of one weighted distance: the default and its relatives
                      (``features``, ``profiles``, ``graph_distance``, ``wide_columns``)
-``additive``         effects of single units, of pairs, ... (``order_terms``, ``centred``,
+``additive``         main effects, interactions of pairs, ... (``order_terms``, ``centred``,
                      ``centred_numbers``)
 ``group_average``    averages over groups of permutations (``permutations``)
 ``composite``        products, sums and mixtures of kernels
-``units``            one parameter as a kernel
+``base_kernels``     one parameter as a kernel
 ``baselines``        kernels of other methods
 ``function``         a kernel of one's own from a formula
 ``builtin``          the entries of the registry; ``build``: from a model to its kernel

@@ -1,10 +1,10 @@
-r"""Additive kernels: effects of single units, of pairs, ... up to an order.
+r"""Additive kernels: main effects, pairwise interactions, ... up to an order.
 
 Notation
     ===========  =====================================================================
-    U            number of units: parameters, or groups of interchangeable ones
-    k_u          (n, m) kernel of unit u, between 0 and 1
-    e_q          (n, m) sum over all sets of q units of the product of their kernels
+    U            number of base kernels: parameters, or groups of interchangeable ones
+    k_u          (n, m) base kernel u, between 0 and 1
+    e_q          (n, m) sum over all sets of q base kernels of the product of their kernels
     p_s          (n, m) power sum, sum_u k_u^s
     Q            the highest order with a strength of its own
     tau_q        strength of order q, 1 where it is as in the product kernel
@@ -15,17 +15,17 @@ Notation
 
 (Duvenaud et al., 2011; the first order is CoCaBO's.) The e_q come from the power sums by
 the recursion of Newton and Girard, q e_q = sum_s (-1)^(s-1) e_{q-s} p_s, and for unordered
-choices each power sum is one matrix product: no set of units is ever enumerated.
+choices each power sum is one matrix product: no set of base kernels is ever enumerated.
 
-Plain units have k_u = 1 where they agree. With more than one order the orders overlap: a
-product of two such kernels also contains the single effects. Orthogonal units (OAK, Lu et
+Plain base kernels have k_u = 1 where they agree. With more than one order the orders overlap: a
+product of two such kernels also contains the single effects. Orthogonal base kernels (OAK, Lu et
 al., 2022) leave out what lower orders explain,
 
     k~_u = k_u / M_u - m_u m_u' / M_u^2,   m_u = E[k_u(x, .)],  M_u = E[m_u],
 
-E over all values alike. Units are independent there, so that the mean of a sum of products is
-that of their means; and k is divided by its own mean, so that what else is in a batch of points
-changes nothing.
+E over all values alike. Base kernels are independent there, so that the mean of a sum of products
+is that of their means; and k is divided by its own mean, so that what else is in a batch of
+points changes nothing.
 
 For unordered choices m_u = M_u, so the heat kernel is, up to a constant,
 prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with all strengths one.
@@ -43,12 +43,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
+from heat_plugins.kernels.base_kernels import BaseKernels, NumberKernel
 from heat_plugins.kernels.centred import Centred, Reference, centred_matrix, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.kernels.order_terms import Terms, loses_digits
-from heat_plugins.kernels.units import NumberUnit, Units
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Indices
 
@@ -60,14 +60,14 @@ LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
 
 
 class OrdersKernel(Kernel):
-    """Sum over the orders of what so many units do together.
+    """Additive kernel: sum over the orders of products of so many base kernels.
 
     Args:
         choices: Features of the unordered choices, one weight each.
         n_choices: (C,) their numbers of choices.
-        units: Every other unit, as a kernel of its own, numbers first.
+        base_kernels: Those of all other parameters and groups, numbers first.
         references: For orthogonal kernels, what "all values alike" means for each of them.
-        max_order: Q, how many units can act together.
+        max_order: Q, the highest order of interaction.
         orthogonal: Whether an order leaves out what lower orders explain.
         remainder: Whether higher orders have a common strength; only for orthogonal kernels.
     """
@@ -76,42 +76,44 @@ class OrdersKernel(Kernel):
         self,
         choices: FeatureMap,
         n_choices: Array,
-        units: Sequence[Kernel],
+        base_kernels: Sequence[Kernel],
         references: Sequence[Reference],
         max_order: int,
         orthogonal: bool,
         remainder: bool = False,
     ) -> None:
-        """Lay out the hyperparameters: log weights of choices, their mean, units, strengths."""
-        if units:
+        """Lay out the hyperparameters, as :meth:`_split` has them."""
+        if base_kernels:
             # An evaluation costs several times one of the product; the last step brings least.
             self.warm_steps = 3
         self.choices = choices
         self.n_choices = n_choices
-        self._units = Units(units)
+        self._base_kernels = BaseKernels(base_kernels)
         self.orthogonal = orthogonal
-        # Numbers are found all at once, every other unit by itself.
-        columns = [unit.column for unit in units if isinstance(unit, NumberUnit)]
+        # Numbers are found all at once, every other base kernel by itself.
+        columns = [base.column for base in base_kernels if isinstance(base, NumberKernel)]
         c = len(columns)
         self.numbers = CentredNumbers(
             np.array(columns, dtype=np.int64), references[:c], self.orthogonal
         )
-        self.units, self.references = self._units.units[c:], tuple(references[c:])
-        assert not any(isinstance(unit, NumberUnit) for unit in self.units)
-        self._n_units = len(n_choices) + len(units)
-        self.max_order = min(max_order, self._n_units)
-        # Power sums of very many orders are inaccurate; the builder then makes choices units.
-        self._by_units_alone = not len(n_choices) and loses_digits(len(units), self.max_order)
-        self.has_remainder = remainder and orthogonal and self.max_order < self._n_units
+        self.base_kernels, self.references = self._base_kernels.kernels[c:], tuple(references[c:])
+        assert not any(isinstance(base, NumberKernel) for base in self.base_kernels)
+        self._n_kernels = len(n_choices) + len(base_kernels)
+        self.max_order = min(max_order, self._n_kernels)
+        # Power sums of very many orders are inaccurate; choices then have base kernels, too.
+        self._by_kernels_alone = not len(n_choices) and loses_digits(
+            len(base_kernels), self.max_order
+        )
+        self.has_remainder = remainder and orthogonal and self.max_order < self._n_kernels
         # One order alone needs no strength; with a constant it has one to be compared with.
         own = self.max_order if self.max_order > 1 or orthogonal else 0
         self._centres = np.array([0.0] * own + [LOG_REMAINDER_CENTRE] * self.has_remainder)
         self._squared_norms = np.where(n_choices > 2, 0.5, 0.25)  # of one-hot or +-1/2
-        self._counts = np.array([_choose(self._n_units, q) for q in range(self.max_order + 1)])
+        self._counts = np.array([_choose(self._n_kernels, q) for q in range(self.max_order + 1)])
         self.bounds = np.concatenate(
             [
                 np.full((len(n_choices), 2), LOG_WEIGHT_BOUNDS),
-                self._units.bounds,
+                self._base_kernels.bounds,
                 np.full((len(self._centres), 2), LOG_STRENGTH_BOUNDS),
             ]
         )
@@ -119,36 +121,36 @@ class OrdersKernel(Kernel):
     # ---------------------------------------------------------------- hyperparameters
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return log weights of choices, their mean, hyperparameters of units, log strengths."""
+        """Return log weights of choices, their mean and base kernels' own, and log strengths."""
         c, end = len(self.n_choices), len(theta) - len(self._centres)
         return theta[:c], theta[c:end], theta[end:]
 
-    def split_units(self, of_units: Array) -> tuple[Array, list[Array]]:
-        """Return log weights (c,) of numbers, and the hyperparameters of every other unit."""
-        parts = self._units.split(of_units)
+    def split_base_kernels(self, of_base_kernels: Array) -> tuple[Array, list[Array]]:
+        """Return log weights (c,) of numbers, and hyperparameters of the other base kernels."""
+        parts = self._base_kernels.split(of_base_kernels)
         c = len(self.numbers.columns)
-        return of_units[1 : 1 + c], parts[c:]
+        return of_base_kernels[1 : 1 + c], parts[c:]
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``, and the expected strengths."""
-        share = total / max(self._n_units, 1)
+        share = total / max(self._n_kernels, 1)
         weights = self.choices.log_scales + np.log(share)
-        return np.concatenate([weights, self._units.start(share), self._centres])
+        return np.concatenate([weights, self._base_kernels.start(share), self._centres])
 
     def prior(self, theta: Array) -> Prior:
         """Return minus the log density: weights around a free mean, strengths around theirs."""
-        log_weights, of_units, log_strengths = self._split(theta)
+        log_weights, of_base_kernels, log_strengths = self._split(theta)
         value, by_weights = normal_prior(
-            log_weights - self.choices.log_scales, of_units[0], LOG_WEIGHT_SPREAD
+            log_weights - self.choices.log_scales, of_base_kernels[0], LOG_WEIGHT_SPREAD
         )
-        unit_value, by_units = self._units.prior(of_units)
-        by_units[0] -= by_weights.sum()
+        base_value, by_base_kernels = self._base_kernels.prior(of_base_kernels)
+        by_base_kernels[0] -= by_weights.sum()
         strength_value, by_strengths = normal_prior(
             log_strengths, self._centres, LOG_STRENGTH_SPREAD
         )
         return (
-            value + unit_value + strength_value,
-            np.concatenate([by_weights, by_units, by_strengths]),
+            value + base_value + strength_value,
+            np.concatenate([by_weights, by_base_kernels, by_strengths]),
         )
 
     def strengths(self, theta: Array) -> Array:
@@ -177,54 +179,60 @@ class OrdersKernel(Kernel):
     def _mean_terms(self, theta: Array) -> tuple[Terms, list[Array]]:
         """Return the orders of a point with itself, in the mean (1,) over all values.
 
-        And how the means of units vary, numbers first, each in its own hyperparameters.
+        And how the means of base kernels vary, numbers first, each in its own hyperparameters.
         """
-        log_weights, of_units, _ = self._split(theta)
-        of_numbers, parts = self.split_units(of_units)
+        log_weights, of_base_kernels, _ = self._split(theta)
+        of_numbers, parts = self.split_base_kernels(of_base_kernels)
         numbers, number_slopes = self.numbers.mean_variances(of_numbers)
-        units = [
-            mean_variance(unit, part, prepared, reference.shares, centre=self.orthogonal)
-            for unit, part, prepared, reference in zip(
-                self.units, parts, self._prepared_references, self.references, strict=True
+        base_kernels = [
+            mean_variance(base, part, prepared, reference.shares, centre=self.orthogonal)
+            for base, part, prepared, reference in zip(
+                self.base_kernels, parts, self._prepared_references, self.references, strict=True
             )
         ]
-        own = [np.array([variance]) for variance in (*numbers, *(value for value, _ in units))]
-        slopes = [*number_slopes[:, None], *(slope for _, slope in units)]
+        own = [
+            np.array([variance]) for variance in (*numbers, *(value for value, _ in base_kernels))
+        ]
+        slopes = [*number_slopes[:, None], *(slope for _, slope in base_kernels)]
         return self._terms(self.own_sums(log_weights, 1), own), slopes
 
     def _norm(self, theta: Array) -> tuple[float, Array]:
         """Return the mean variance of a point over all values, and its gradient (p,)."""
         log_weights, _, log_strengths = self._split(theta)
-        terms, unit_slopes = self._mean_terms(theta)
+        terms, base_slopes = self._mean_terms(theta)
         strengths = self.strengths(theta)
         by_sums = [float(slope[0]) for slope in terms.by_sums(strengths)]
         by_weights = np.zeros(len(log_weights))
         for by_sum, (agreeing, _) in zip(by_sums, self._summand_slopes(log_weights), strict=True):
             by_weights += by_sum * agreeing
-        by_units = [
-            by_unit[0] * slope
-            for by_unit, slope in zip(terms.by_units(strengths), unit_slopes, strict=True)
+        by_base_kernels = [
+            by_base[0] * slope
+            for by_base, slope in zip(terms.by_kernels(strengths), base_slopes, strict=True)
         ]
         by_strengths = terms.by_log_strengths(strengths, np.ones(1))[: len(log_strengths)]
         norm = float(terms.value(strengths)[0])
         # The mean log rate has a prior only.
-        return norm, np.concatenate([by_weights, np.zeros(1), *by_units, by_strengths])
+        return norm, np.concatenate([by_weights, np.zeros(1), *by_base_kernels, by_strengths])
 
     @cached_property
     def _prepared_references(self) -> list[Any]:
         return [
-            unit.prepare(reference.points)
-            for unit, reference in zip(self.units, self.references, strict=True)
+            base.prepare(reference.points)
+            for base, reference in zip(self.base_kernels, self.references, strict=True)
         ]
 
-    def _terms(self, sums: list[Array], units: list[Array]) -> Terms:
-        return Terms(self.max_order, self.has_remainder, sums, units, self._by_units_alone)
+    def _terms(self, sums: list[Array], base_kernels: list[Array]) -> Terms:
+        return Terms(
+            self.max_order, self.has_remainder, sums, base_kernels, self._by_kernels_alone
+        )
 
     def centred(self, parts: Sequence[Array]) -> list[Centred]:
-        """Return the units that are no numbers without what lower orders explain."""
+        """Return the orthogonal base kernels of all that are no numbers."""
         return [
-            Centred(unit, part, reference, self.orthogonal)
-            for unit, part, reference in zip(self.units, parts, self.references, strict=True)
+            Centred(base, part, reference, self.orthogonal)
+            for base, part, reference in zip(
+                self.base_kernels, parts, self.references, strict=True
+            )
         ]
 
     # ----------------------------------------------------------------- unordered choices
@@ -245,7 +253,7 @@ class OrdersKernel(Kernel):
         1 + k~ is 1 / M where they agree and rho / M where they differ.
         """
         same, different = self._two_values(log_weights)
-        n_powers = 0 if self._by_units_alone else self.max_order
+        n_powers = 0 if self._by_kernels_alone else self.max_order
         summands = [(same**s, different**s) for s in range(1, n_powers + 1)]
         if self.has_remainder:
             log_mean = np.log(self._mean_correlation(log_weights))
@@ -265,7 +273,7 @@ class OrdersKernel(Kernel):
             same_slope, different_slope = np.zeros(len(weights)), by_rho
         slopes = [
             (s * same ** (s - 1) * same_slope, s * different ** (s - 1) * different_slope)
-            for s in range(1, (0 if self._by_units_alone else self.max_order) + 1)
+            for s in range(1, (0 if self._by_kernels_alone else self.max_order) + 1)
         ]
         if self.has_remainder:
             log_mean_slope = by_rho * (1.0 - 1.0 / g) / mean
@@ -324,31 +332,31 @@ class OrdersKernel(Kernel):
     # -------------------------------------------------------------------- observations
 
     def prepare(self, points: Array) -> _Prepared:
-        """Return features of the choices, and what the units prepare."""
+        """Return features of the choices, and what the base kernels prepare."""
         return _Prepared(
             self.choices(points),
             self.numbers.prepare(points),
             [
-                unit.prepare(np.concatenate([points, reference.points]))
-                for unit, reference in zip(self.units, self.references, strict=True)
+                base.prepare(np.concatenate([points, reference.points]))
+                for base, reference in zip(self.base_kernels, self.references, strict=True)
             ],
             len(points),
         )
 
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
-        log_weights, of_units, log_strengths = self._split(theta)
-        of_numbers, parts = self.split_units(of_units)
+        log_weights, of_base_kernels, log_strengths = self._split(theta)
+        of_numbers, parts = self.split_base_kernels(of_base_kernels)
         features = prepared.features
         numbers, numbers_pullback = self.numbers.matrices(of_numbers, prepared.numbers)
-        units = [
-            centred_matrix(unit, part, its, prepared.n, reference.shares, centre=self.orthogonal)
-            for unit, part, its, reference in zip(
-                self.units, parts, prepared.units, self.references, strict=True
+        base_kernels = [
+            centred_matrix(base, part, its, prepared.n, reference.shares, centre=self.orthogonal)
+            for base, part, its, reference in zip(
+                self.base_kernels, parts, prepared.base_kernels, self.references, strict=True
             )
         ]
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
-        terms = self._terms(sums, [*numbers, *[matrix for matrix, _ in units]])
+        terms = self._terms(sums, [*numbers, *[matrix for matrix, _ in base_kernels]])
         strengths = self.strengths(theta)
         kernel = terms.value(strengths)
         norm, norm_slope = self._norm(theta)
@@ -359,12 +367,14 @@ class OrdersKernel(Kernel):
             by_norm = -float(np.vdot(by_raw, kernel))
             by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
             by_weights = self._choice_pullback(log_weights, features, by_sums)
-            by_values = [by_raw * slope for slope in terms.by_units(strengths)]
+            by_values = [by_raw * slope for slope in terms.by_kernels(strengths)]
             by_parts = [np.zeros(1)]  # the mean log rate has a prior only
             if len(numbers):
                 by_parts.append(numbers_pullback(np.array(by_values[: len(numbers)])))
-            for (_, unit_pullback), by_value in zip(units, by_values[len(numbers) :], strict=True):
-                by_parts.append(unit_pullback(by_value))
+            for (_, base_pullback), by_value in zip(
+                base_kernels, by_values[len(numbers) :], strict=True
+            ):
+                by_parts.append(base_pullback(by_value))
             by_strengths = terms.by_log_strengths(strengths, by_raw)[: len(log_strengths)]
             of_raw = np.concatenate([by_weights, *by_parts, by_strengths])
             gradient: Array = of_raw + by_norm * norm_slope
@@ -381,26 +391,28 @@ class OrdersKernel(Kernel):
 class _Prepared:
     features: Array
     numbers: PreparedNumbers
-    units: list[Any]
+    base_kernels: list[Any]
     n: int
 
 
 class _OrdersCrossCovariance(CrossCovariance):
-    """Covariances from sums over the choices and values of the units."""
+    """Covariances from sums over the choices and values of the base kernels."""
 
     def __init__(self, kernel: OrdersKernel, theta: Array, points: Array) -> None:
         self._kernel = kernel
-        self._log_weights, of_units, _ = kernel._split(theta)
+        self._log_weights, of_base_kernels, _ = kernel._split(theta)
         self._strengths = kernel.strengths(theta)
         self._choices = kernel.weighted_choices(self._log_weights, kernel.choices(points))
-        of_numbers, parts = kernel.split_units(of_units)
+        of_numbers, parts = kernel.split_base_kernels(of_base_kernels)
         self._numbers = kernel.numbers.cross_covariance(of_numbers, points)
-        self._units = [
-            (unit.cross_covariance(part, points), centred, centred.means(points))
-            for unit, part, centred in zip(kernel.units, parts, kernel.centred(parts), strict=True)
+        self._base_kernels = [
+            (base.cross_covariance(part, points), centred, centred.means(points))
+            for base, part, centred in zip(
+                kernel.base_kernels, parts, kernel.centred(parts), strict=True
+            )
         ]
-        has_units = len(of_numbers) > 0 or len(parts) > 0
-        self.has_unit_diagonal = not (kernel.orthogonal and has_units)
+        has_base_kernels = len(of_numbers) > 0 or len(parts) > 0
+        self.has_unit_diagonal = not (kernel.orthogonal and has_base_kernels)
         self._norm = kernel._norm(theta)[0]
 
     def __call__(self, points: Array) -> Array:
@@ -412,35 +424,39 @@ class _OrdersCrossCovariance(CrossCovariance):
         return self._diagonal(points, self._means(points))
 
     def with_diagonal(self, points: Array) -> tuple[Array, Array]:
-        """Return both, the means of the units found once."""
+        """Return both, the means of the base kernels found once."""
         means = self._means(points)
         return self._covariances(points, means), self._diagonal(points, means)
 
     def _means(self, points: Array) -> _Means:
         return _Means(
             *self._numbers.means_and_places(points),
-            [centred.means(points) for _, centred, _ in self._units],
+            [centred.means(points) for _, centred, _ in self._base_kernels],
         )
 
     def _choice_sums(self, points: Array) -> list[Array]:
         return self._kernel.choice_sums(self._kernel.choices(points), self._choices)
 
     def _covariances(self, points: Array, means: _Means) -> Array:
-        units = [
+        base_kernels = [
             centred.cross(cross(points), mean, observed)
-            for (cross, centred, observed), mean in zip(self._units, means.units, strict=True)
+            for (cross, centred, observed), mean in zip(
+                self._base_kernels, means.base_kernels, strict=True
+            )
         ]
         numbers = self._numbers.covariances(means.numbers, means.places)
-        terms = self._kernel._terms(self._choice_sums(points), [*numbers, *units])
+        terms = self._kernel._terms(self._choice_sums(points), [*numbers, *base_kernels])
         return terms.value(self._strengths) / self._norm
 
     def _diagonal(self, points: Array, means: _Means) -> Array:
-        units = [
+        base_kernels = [
             centred.own(cross.diagonal(points), mean)
-            for (cross, centred, _), mean in zip(self._units, means.units, strict=True)
+            for (cross, centred, _), mean in zip(
+                self._base_kernels, means.base_kernels, strict=True
+            )
         ]
         sums = self._kernel.own_sums(self._log_weights, len(points))
-        terms = self._kernel._terms(sums, [*self._numbers.own(means.numbers), *units])
+        terms = self._kernel._terms(sums, [*self._numbers.own(means.numbers), *base_kernels])
         return terms.value(self._strengths) / self._norm
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
@@ -456,29 +472,29 @@ class _OrdersCrossCovariance(CrossCovariance):
     def slopes_with_own(self, point: Array, columns: Indices) -> tuple[Array, Array, float, Array]:
         """Return both; the point itself is one more observation, the last."""
         number_values, number_slopes = self._numbers.slopes_with_own(point)  # (u, n + 1) both
-        units = [_unit_slopes(*unit, point, columns) for unit in self._units]
+        base_kernels = [_base_slopes(*base, point, columns) for base in self._base_kernels]
         own = self._kernel.own_sums(self._log_weights, 1)
         sums = [
             np.append(total[0], own_sum)
             for total, own_sum in zip(self._choice_sums(point[None]), own, strict=True)
         ]
-        terms = self._kernel._terms(sums, [*number_values, *[value for value, _ in units]])
+        terms = self._kernel._terms(sums, [*number_values, *[value for value, _ in base_kernels]])
         total = terms.value(self._strengths) / self._norm
-        by_units = terms.by_units(self._strengths)
+        by_base_kernels = terms.by_kernels(self._strengths)
         slope = np.zeros((len(total), len(columns)))
         n_numbers = len(number_values)
         if n_numbers:
             # A number has a slope in its own column alone.
-            by_numbers = np.array(by_units[:n_numbers]) * number_slopes
+            by_numbers = np.array(by_base_kernels[:n_numbers]) * number_slopes
             is_mine = self._kernel.numbers.columns[:, None] == columns  # (u, c)
             slope += by_numbers.T @ is_mine
-        for by_unit, (_, its_slope) in zip(by_units[n_numbers:], units, strict=True):
-            slope += by_unit[:, None] * its_slope
+        for by_base, (_, its_slope) in zip(by_base_kernels[n_numbers:], base_kernels, strict=True):
+            slope += by_base[:, None] * its_slope
         slope /= self._norm
         return total[:-1], slope[:-1], float(total[-1]), slope[-1]
 
 
-def _unit_slopes(
+def _base_slopes(
     cross: CrossCovariance, centred: Centred, observed: Array, point: Array, columns: Indices
 ) -> tuple[Array, Array]:
     """Return k~ (n + 1,) of a point with the observations and itself, slopes (n + 1, c)."""
@@ -492,11 +508,11 @@ def _unit_slopes(
 
 
 class _Means(NamedTuple):
-    """Means of points: of numbers (c, k) with their scaled places, of each other unit (k,)."""
+    """Means of points: of numbers (c, k) with their scaled places, of other base kernels (k,)."""
 
     numbers: Array
     places: Array
-    units: list[Array]
+    base_kernels: list[Array]
 
 
 def _choose(n: int, q: int) -> float:

@@ -123,7 +123,7 @@ class Kernel(ABC):
     Attributes:
         bounds: (p, 2) lowest and highest hyperparameters.
         log_rate_mean: Which hyperparameter is the prior mean of its log weights; None if there
-            is no such thing. Kernels that are units of a larger one are compared by it.
+            is no such thing. Kernels that are base kernels of a larger one are compared by it.
         warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
     """
 

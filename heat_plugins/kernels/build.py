@@ -1,6 +1,6 @@
 """From the names and words of a user to the kernel of the surrogate.
 
-space, model -> columns by kind -> units -> kernel
+space, model -> columns by kind -> base kernels -> kernel
 """
 
 from __future__ import annotations
@@ -11,6 +11,13 @@ import numpy as np
 
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.base import Kernel
+from heat_plugins.kernels.base_kernels import (
+    ChoiceDistance,
+    ChoiceKernel,
+    FixedDistance,
+    NumberKernel,
+    WithRemainder,
+)
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.random_trees import random_tree_components
 from heat_plugins.kernels.centred import Reference
@@ -42,13 +49,6 @@ from heat_plugins.kernels.order_terms import loses_digits
 from heat_plugins.kernels.permutations import closure, orbits, sample
 from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
 from heat_plugins.kernels.relabelling import RelabellingKernel
-from heat_plugins.kernels.units import (
-    ChoiceDistance,
-    ChoiceUnit,
-    FixedDistance,
-    NumberUnit,
-    WithRemainder,
-)
 from heat_plugins.kernels.wide_columns import COST_OF_COMPARISON, WIDE, WideColumns
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Bools, Indices, Space
@@ -306,7 +306,7 @@ class KernelBuilder:
         """Return the kernel.
 
         Args:
-            combination: How its units combine: by a product if None.
+            combination: How its base kernels combine: by a product if None.
             n_observations: Random decompositions have other components for every number.
         """
         model = self.model
@@ -490,7 +490,7 @@ class KernelBuilder:
         """Return the numbers of choices of columns, 0 where they are not unordered."""
         return np.where(self._is_unordered(columns), self.space.n_levels[columns], 0.0)
 
-    # --------------------------------------------------------------------------- units
+    # -------------------------------------------------------------------- base kernels
 
     def _part(self, invariance: PermutationInvariant, block: Indices) -> Part:
         """Return the features of interchangeable columns."""
@@ -533,29 +533,29 @@ class KernelBuilder:
                 rows.append(row)
         return np.array(rows) if rows else None
 
-    def _group_units(self, columns: Indices) -> list[tuple[Kernel, Indices]]:
-        """Return groups of interchangeable columns, and anchors, as units."""
-        units: list[tuple[Kernel, Indices]] = []
+    def _group_kernels(self, columns: Indices) -> list[tuple[Kernel, Indices]]:
+        """Return groups of interchangeable columns, and anchors, as base kernels."""
+        base_kernels: list[tuple[Kernel, Indices]] = []
         for invariance, block in self._groups:
             if np.isin(block, columns).all():
                 if invariance.method == "sum":
-                    units.append((self._group_average_kernel(invariance, block), block))
+                    base_kernels.append((self._group_average_kernel(invariance, block), block))
                 else:
                     feature_map = FeatureMap([self._part(invariance, block)])
-                    units.append((DistanceKernel(feature_map), block))
+                    base_kernels.append((DistanceKernel(feature_map), block))
         for graph, cells in self._labelled_graphs:
             if np.isin(graph.columns, columns).all():
                 kernels: list[Kernel] = [RelabellingKernel(cells)]
                 if cells.counts is not None:
                     kernels.append(DistanceKernel(FeatureMap([cells.counts])))
-                units.append((_product_of(kernels), graph.columns))
+                base_kernels.append((_product_of(kernels), graph.columns))
         anchors = self._anchors(columns)
         if anchors is not None:
             counted = np.flatnonzero(~np.all(np.isnan(anchors), axis=0))
-            units.append((DistanceKernel(FeatureMap([AnchorDistances(anchors)])), counted))
-        return units
+            base_kernels.append((DistanceKernel(FeatureMap([AnchorDistances(anchors)])), counted))
+        return base_kernels
 
-    def _single_unit(self, column: int) -> Kernel:
+    def _kernel_of_column(self, column: int) -> Kernel:
         """Return one column as a kernel of its own."""
         if self.space.is_discrete[column]:
             distance: ChoiceDistance
@@ -567,38 +567,40 @@ class KernelBuilder:
                 distance = FixedDistance.of_places(self._quantities[column])
             else:
                 distance = FixedDistance.unordered(int(self.space.n_levels[column]))
-            return ChoiceUnit(column, distance)
-        return NumberUnit(column)
+            return ChoiceKernel(column, distance)
+        return NumberKernel(column)
 
-    def _units(self, columns: Indices) -> list[Kernel]:
-        single = [self._single_unit(int(c)) for c in np.intersect1d(columns, self._single)]
-        return [*single, *[unit for unit, _ in self._group_units(columns)]]
+    def _base_kernels(self, columns: Indices) -> list[Kernel]:
+        single = [self._kernel_of_column(int(c)) for c in np.intersect1d(columns, self._single)]
+        return [*single, *[base for base, _ in self._group_kernels(columns)]]
 
     def _decomposition(
         self, columns: Indices, tree: RandomDecomposition, n_observations: int
     ) -> Kernel:
-        units = self._units(columns)
-        n_edges = None if tree.n_edges is None else min(tree.n_edges, len(units) - 1)
+        base_kernels = self._base_kernels(columns)
+        n_edges = None if tree.n_edges is None else min(tree.n_edges, len(base_kernels) - 1)
         rng = np.random.default_rng([tree.seed, n_observations])
-        return DecompositionKernel(units, random_tree_components(len(units), rng, n_edges))
+        return DecompositionKernel(
+            base_kernels, random_tree_components(len(base_kernels), rng, n_edges)
+        )
 
     def _orders(self, columns: Indices, orders: InteractionOrders) -> Kernel:
         single = np.intersect1d(columns, self._single)
-        groups = self._group_units(columns)
+        groups = self._group_kernels(columns)
         unordered = self._is_unordered(single)
         if loses_digits(len(single) + len(groups), orders.max_order):
-            unordered[:] = False  # as units, which are added one by one
+            unordered[:] = False  # as base kernels, which are added one by one
         choices = single[unordered]
         # Numbers first, as the kernel wants them.
         rest = single[~unordered]
         rest = rest[np.argsort(self.space.is_discrete[rest], kind="stable")]
-        others = [(self._single_unit(int(c)), np.array([c])) for c in rest]
-        units = [*others, *groups]
+        others = [(self._kernel_of_column(int(c)), np.array([c])) for c in rest]
+        base_kernels = [*others, *groups]
         return OrdersKernel(
             FeatureMap([Columns(self.space, choices, unordered=choices)]),
             self.space.n_levels[choices],
-            [unit for unit, _ in units],
-            [self._reference(block) for _, block in units],
+            [base for base, _ in base_kernels],
+            [self._reference(block) for _, block in base_kernels],
             orders.max_order,
             orders.orthogonal,
             orders.remainder,

@@ -1,11 +1,11 @@
-"""Units without what lower orders explain: their means over all values are taken out.
+"""Base kernels without what lower orders explain: their means over all values are taken out.
 
 Notation
     ===========  =====================================================================
-    k            (n, m) kernel of a unit
+    k            (n, m) base kernel
     m            (n,) mean covariance of points with the reference points
     M            the mean of that over the reference points
-    k~           k / M - m m' / M^2, the centred unit
+    k~           k / M - m m' / M^2, the centred base kernel
     ===========  =====================================================================
 """
 
@@ -24,21 +24,21 @@ __all__ = ["Centred", "Reference", "centred_matrix", "mean_variance"]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Points that stand for "all values alike" of one unit: (r, d) and shares (r,)."""
+    """Points that stand for "all values alike" of one base kernel: (r, d) and shares (r,)."""
 
     points: Array
     shares: Array
 
 
 def mean_variance(
-    unit: Kernel, part: Array, prepared: Any, shares: Array, *, centre: bool
+    base: Kernel, part: Array, prepared: Any, shares: Array, *, centre: bool
 ) -> tuple[float, Array]:
-    """Return the mean of k~(x, x) over the prepared reference points of a unit, and its gradient.
+    """Return the mean of k~(x, x) over prepared reference points, and its gradient.
 
-    The gradient is that in the hyperparameters of the unit, its part of all; each reference point
-    counts for its share (r,).
+    The gradient is that in the hyperparameters of the base kernel, its part of all; each reference
+    point counts for its share (r,).
     """
-    kernel, pullback = unit.matrix_and_pullback(part, prepared)  # (r, r)
+    kernel, pullback = base.matrix_and_pullback(part, prepared)  # (r, r)
     own = float(shares @ np.diagonal(kernel))
     if not centre:
         return own, pullback(np.diag(shares))
@@ -53,13 +53,13 @@ def mean_variance(
 
 
 def centred_matrix(
-    unit: Kernel, part: Array, prepared: Any, n: int, shares: Array, *, centre: bool
+    base: Kernel, part: Array, prepared: Any, n: int, shares: Array, *, centre: bool
 ) -> tuple[Array, Pullback]:
-    """Return the kernel matrix (n, n) of a unit, without its mean if orthogonal, and its pullback.
+    """Return the kernel matrix (n, n), without its mean if orthogonal, and its pullback.
 
-    The unit's own matrix covers the observations and, after them, the reference points.
+    The base kernel's own matrix covers the observations and, after them, the reference points.
     """
-    full, full_pullback = unit.matrix_and_pullback(part, prepared)
+    full, full_pullback = base.matrix_and_pullback(part, prepared)
     own = full[:n, :n]
     if not centre:
 
@@ -95,16 +95,16 @@ def centred_matrix(
 
 
 class Centred:
-    """One unit without what lower orders explain, hyperparameters given.
+    """One base kernel without what lower orders explain, hyperparameters given.
 
     With m the mean covariance of a point with the reference points and M the mean of that,
-    k~ = k / M - m m' / M^2. A unit that is not to be centred has m = 0 and M = 1.
+    k~ = k / M - m m' / M^2. A base kernel that is not to be centred has m = 0 and M = 1.
     """
 
-    def __init__(self, unit: Kernel, part: Array, reference: Reference, centre: bool) -> None:
+    def __init__(self, base: Kernel, part: Array, reference: Reference, centre: bool) -> None:
         self._centre = centre
         self._shares = reference.shares
-        self._at_reference = unit.cross_covariance(part, reference.points)
+        self._at_reference = base.cross_covariance(part, reference.points)
         self.mean = 1.0
         if centre:
             self.mean = float(reference.shares @ self.means(reference.points))

@@ -7,10 +7,10 @@ Notation
     k            (c, n, m) exp(-w (x - x')^2), one kernel for each number
     m            (c, n) mean of k over all values, by quadrature
     M            (c,) the mean of that
-    k~           k / M - m m' / M^2; plain units have m = 0 and M = 1
+    k~           k / M - m m' / M^2; plain base kernels have m = 0 and M = 1
     ===========  =====================================================================
 
-The same as ``NumberUnit`` and ``centred.py`` one by one, in few passes over large arrays.
+The same as ``NumberKernel`` and ``centred.py`` one by one, in few passes over large arrays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PreparedNumbers:
 
 
 class CentredNumbers:
-    """Some numeric columns, each a unit of an additive kernel.
+    """Some numeric columns, each a base kernel of an additive kernel.
 
     Args:
         columns: (c,) the columns.
@@ -188,7 +188,7 @@ class NumbersCrossCovariance:
 
 
 def weights_of(log_weights: Array) -> Array:
-    """Return w from its logarithm as ``NumberUnit`` has it."""
+    """Return w from its logarithm as ``NumberKernel`` has it."""
     return NUMERIC_WEIGHT * np.exp(log_weights)
 
 

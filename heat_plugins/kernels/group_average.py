@@ -32,9 +32,9 @@ from math import comb, factorial
 import numpy as np
 
 from heat_plugins.kernels.base import CrossCovariance, CrossFunction, Pullback
+from heat_plugins.kernels.base_kernels import OneWeight
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS
 from heat_plugins.kernels.features import count_choices
-from heat_plugins.kernels.units import OneWeight
 from heat_plugins.space import Array, Indices
 
 __all__ = ["AllPermutations", "GivenPermutations", "GroupAverageKernel"]

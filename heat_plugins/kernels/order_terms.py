@@ -1,12 +1,13 @@
-"""The orders of an additive kernel at some pairs of points, from sums over its units.
+"""The orders of an additive kernel at some pairs of points, from sums over its base kernels.
 
-Notation as in ``additive.py``: U units, power sums p_s, elementary symmetric polynomials e_q,
-strengths (Q + 2,) of the constant, the orders and the remainder.
+Notation as in ``additive.py``: U base kernels, power sums p_s, elementary symmetric polynomials
+e_q, strengths (Q + 2,) of the constant, the orders and the remainder.
 
 The recursion of Newton and Girard takes power sums alone, but its signs alternate, which
 multiplies rounding errors by up to h_q / e_q (h_q: the same recursion without signs); for equal
-units that is C(U + q - 1, q) / C(U, q). Where it is much, as in e_25 of 25 units, polynomials
-come from the recursion e_q <- e_q + k_u e_{q-1} over the units, which loses nothing.
+base kernels that is C(U + q - 1, q) / C(U, q). Where it is much, as in e_25 of 25 base kernels,
+polynomials come from the recursion e_q <- e_q + k_u e_{q-1} over the base kernels, which loses
+nothing.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ LARGEST_LOSS = 1e4  # by which power sums may multiply rounding errors
 MOST_NUMBERS = 2**21  # that derivatives keep at a time: 16 MiB
 
 
-def loses_digits(n_units: int, max_order: int) -> bool:
-    """Whether power sums are too inaccurate for so many orders of so many units."""
-    q = min(max_order, n_units)
-    return comb(n_units + q - 1, q) > LARGEST_LOSS * comb(n_units, q)
+def loses_digits(n_kernels: int, max_order: int) -> bool:
+    """Whether power sums are too inaccurate for so many orders of so many base kernels."""
+    q = min(max_order, n_kernels)
+    return comb(n_kernels + q - 1, q) > LARGEST_LOSS * comb(n_kernels, q)
 
 
-def one_by_one(units: Sequence[Array], max_order: int) -> list[Array]:
-    """Return e_0 .. e_Q of at least one unit, by adding one after the other."""
-    polynomials = [np.ones_like(units[0])]
-    polynomials += [np.zeros_like(units[0]) for _ in range(max_order)]
-    for unit in units:
+def one_by_one(kernels: Sequence[Array], max_order: int) -> list[Array]:
+    """Return e_0 .. e_Q of at least one base kernel, by adding one after the other."""
+    polynomials = [np.ones_like(kernels[0])]
+    polynomials += [np.zeros_like(kernels[0]) for _ in range(max_order)]
+    for kernel in kernels:
         for q in range(max_order, 0, -1):
-            polynomials[q] += unit * polynomials[q - 1]
+            polynomials[q] += kernel * polynomials[q - 1]
     return polynomials
 
 
-def _slopes_one_by_one(units: Sequence[Array], coefficients: Array) -> list[Array]:
-    """Return the derivatives of sum_q c_q e_q in each unit, backwards through the recursion."""
-    flat = np.array([unit.ravel() for unit in units])  # (U, pairs)
+def _slopes_one_by_one(kernels: Sequence[Array], coefficients: Array) -> list[Array]:
+    """Return the derivatives of sum_q c_q e_q in each kernel, backwards through the recursion."""
+    flat = np.array([kernel.ravel() for kernel in kernels])  # (U, pairs)
     slopes = np.empty_like(flat)
     n_orders = len(coefficients)
     step = max(1, MOST_NUMBERS // (len(flat) * n_orders))
@@ -59,7 +60,7 @@ def _slopes_one_by_one(units: Sequence[Array], coefficients: Array) -> list[Arra
         for u in reversed(range(len(some))):
             slopes[u, start : start + step] = (by_polynomials[1:] * before[u, :-1]).sum(axis=0)
             by_polynomials[:-1] += some[u] * by_polynomials[1:]
-    return [slope.reshape(unit.shape) for slope, unit in zip(slopes, units, strict=True)]
+    return [slope.reshape(kernel.shape) for slope, kernel in zip(slopes, kernels, strict=True)]
 
 
 def elementary_symmetric(power_sums: Sequence[Array]) -> list[Array]:
@@ -93,10 +94,10 @@ class Terms:
     Args:
         max_order: Q.
         has_remainder: Whether orders beyond Q have a strength.
-        sums: Sums over the choices: p_1 .. p_Q, unless units are added one by one, and the log
+        sums: Sums over the choices: p_1 .. p_Q, unless kernels are added one by one, and the log
             product if there is a remainder. They are added to.
-        units: Values of every other unit.
-        by_units_alone: Whether units are added one by one; then all choices are units.
+        kernels: Values of every other base kernel.
+        by_kernels_alone: Whether kernels are added one by one; then choices are among them.
     """
 
     def __init__(
@@ -104,29 +105,29 @@ class Terms:
         max_order: int,
         has_remainder: bool,
         sums: list[Array],
-        units: list[Array],
-        by_units_alone: bool = False,
+        kernels: list[Array],
+        by_kernels_alone: bool = False,
     ) -> None:
-        self._units = units
+        self._kernels = kernels
         self._q = max_order
-        self._by_units_alone = by_units_alone
+        self._by_kernels_alone = by_kernels_alone
         self._of_choices = np.exp(sums[-1]) if has_remainder else None
-        if by_units_alone:
-            self.polynomials = one_by_one(units, max_order)
+        if by_kernels_alone:
+            self.polynomials = one_by_one(kernels, max_order)
             return
         powers = sums[: self._q]
-        for unit in units:
-            power = unit
+        for kernel in kernels:
+            power = kernel
             for s, total in enumerate(powers):
                 total += power
                 if s + 1 < len(powers):
-                    power = power * unit
+                    power = power * kernel
         self.polynomials = elementary_symmetric(powers)
 
     @cached_property
     def _factors(self) -> list[Array]:
-        """1 + k~_u of every unit."""
-        return [1.0 + unit for unit in self._units]
+        """1 + k~_u of every base kernel."""
+        return [1.0 + kernel for kernel in self._kernels]
 
     @cached_property
     def _product(self) -> Array:
@@ -173,39 +174,39 @@ class Terms:
 
     def by_sums(self, strengths: Array) -> list[Array]:
         """Return the derivatives in the sums over the choices."""
-        slopes = [] if self._by_units_alone else self._by_powers(strengths)
+        slopes = [] if self._by_kernels_alone else self._by_powers(strengths)
         if self._of_choices is not None:
             slopes.append(strengths[-1] * self._product)
         return slopes
 
-    def by_units(self, strengths: Array) -> list[Array]:
-        """Return the derivatives in the values of each unit."""
-        if self._by_units_alone:
-            of_orders = _slopes_one_by_one(self._units, strengths[:-1] - strengths[-1])
+    def by_kernels(self, strengths: Array) -> list[Array]:
+        """Return the derivatives in the values of each base kernel."""
+        if self._by_kernels_alone:
+            of_orders = _slopes_one_by_one(self._kernels, strengths[:-1] - strengths[-1])
             beyond = self._products_of_others(strengths[-1])
             return [a + b for a, b in zip(of_orders, beyond, strict=True)]
         first, *higher = self._by_powers(strengths)
         coefficients = [(s + 2) * by_power for s, by_power in enumerate(higher)]
         slopes = self._products_of_others(strengths[-1])
-        for unit, slope in zip(self._units, slopes, strict=True):
+        for kernel, slope in zip(self._kernels, slopes, strict=True):
             slope += first
             if coefficients:
                 # k (c_2 + k (c_3 + ...)), without a power of k
-                polynomial = coefficients[-1] * unit
+                polynomial = coefficients[-1] * kernel
                 for coefficient in coefficients[-2::-1]:
                     polynomial += coefficient
-                    polynomial *= unit
+                    polynomial *= kernel
                 slope += polynomial
         return slopes
 
     def _products_of_others(self, strength: float) -> list[Array]:
-        """Return the strength times prod_{v != u} (1 + k~_v), for each unit u; or zeros.
+        """Return the strength times prod_{v != u} (1 + k~_v), for each base kernel u; or zeros.
 
         By products from both ends: no factor is divided out, for it may be zero.
         """
         if self._of_choices is None:
-            return [np.zeros_like(unit) for unit in self._units]
-        products = [strength * self._of_choices] if self._units else []
+            return [np.zeros_like(kernel) for kernel in self._kernels]
+        products = [strength * self._of_choices] if self._kernels else []
         for factor in self._factors[:-1]:
             products.append(products[-1] * factor)
         after = np.ones_like(self._of_choices)

@@ -32,7 +32,7 @@ from heat_plugins.spec.structures import (
 
 __all__ = ["Model", "register_kernel"]
 
-Word = Literal["auto", "product"]  # how units combine
+Word = Literal["auto", "product"]  # how base kernels combine
 Structures = Structure | Word | Sequence[Structure | Word] | None
 Mixing = Literal["product", "sum", "mixture"]
 Scale = Literal["linear", "log"]
@@ -51,7 +51,7 @@ class Model:
         ard: Whether every parameter has a rate of its own. None for yes where the paper has
             that version of the kernel.
         structure: What is known about the objective; several structures compose: each group
-            of interchangeable parameters is one unit, and units are multiplied or added.
+            of interchangeable parameters has one base kernel, and these are multiplied or added.
             ``"auto"`` lets the evidence choose between product, sum and interactions,
             ``"product"`` does not. Where nothing is said it is a product, unless most
             parameters are numbers and a sum is clearly more likely.
@@ -154,7 +154,7 @@ class Model:
 
     @property
     def is_auto(self) -> bool:
-        """Whether the evidence chooses how units combine."""
+        """Whether the evidence chooses how base kernels combine."""
         return "auto" in _sequence(self.structure)
 
     @property
@@ -200,7 +200,7 @@ class Model:
 
     @property
     def combination(self) -> Additive | InteractionOrders | RandomDecomposition | None:
-        """How units combine; None for a product."""
+        """How base kernels combine; None for a product."""
         return next((s for s in self.structures if isinstance(s, Combination)), None)
 
     @property

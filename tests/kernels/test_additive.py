@@ -1,4 +1,4 @@
-"""Additive kernels against sums over all sets of units."""
+"""Additive kernels against sums over all sets of base kernels."""
 
 import itertools
 from math import comb
@@ -71,19 +71,19 @@ def test_polynomials_work_on_whole_matrices():
 # ------------------------------------------------------------- orders that lose digits
 def test_power_sums_are_used_while_they_keep_digits():
     """All that users ask for: up to three orders of any number, eight of eight, ten of twelve."""
-    for n_units, max_order in [(3, 3), (500, 3), (8, 8), (12, 10), (50, 20)]:
-        assert not loses_digits(n_units, max_order)
+    for n_kernels, max_order in [(3, 3), (500, 3), (8, 8), (12, 10), (50, 20)]:
+        assert not loses_digits(n_kernels, max_order)
         rng = np.random.default_rng(0)
-        values = np.where(rng.random((n_units, 200)) < 0.5, 1.0, rng.random((n_units, 1)))
+        values = np.where(rng.random((n_kernels, 200)) < 0.5, 1.0, rng.random((n_kernels, 1)))
         exact = one_by_one(values, max_order)
         sums = [(values**s).sum(axis=0) for s in range(1, max_order + 1)]
         for q, polynomial in enumerate(elementary_symmetric(sums)):
-            assert np.abs(polynomial - exact[q]).max() < 3e-14 * comb(n_units, q)
-    for n_units, max_order in [(9, 9), (25, 25), (30, 20)]:
-        assert loses_digits(n_units, max_order)
+            assert np.abs(polynomial - exact[q]).max() < 3e-14 * comb(n_kernels, q)
+    for n_kernels, max_order in [(9, 9), (25, 25), (30, 20)]:
+        assert loses_digits(n_kernels, max_order)
 
 
-def test_units_one_by_one_are_exact():
+def test_base_kernels_one_by_one_are_exact():
     values = np.linspace(0.1, 1.0, 25)
     by_sums = elementary_symmetric([np.array([(values**s).sum()]) for s in range(1, 26)])
     assert abs(by_sums[25][0] / values.prod() - 1.0) > 1e-6  # what is to be avoided
@@ -103,20 +103,20 @@ def test_all_orders_of_many_parameters_are_the_product(orthogonal):
     is_weight = np.arange(len(theta)) - (len(theta) - 25 - kernel.max_order)
     theta[(is_weight >= 0) & (is_weight < 25)] = log_weights
     differs = points[:, None] != points[None, :]
-    units = np.exp(-np.exp(log_weights) * differs)
+    base_kernels = np.exp(-np.exp(log_weights) * differs)
     if orthogonal:
         theta[-25:] = 0.0
-        expected = np.prod(units, axis=2)  # as 1 + k~ is the kernel over its mean
+        expected = np.prod(base_kernels, axis=2)  # as 1 + k~ is the kernel over its mean
     else:
         theta[-25:] = np.log([comb(25, q) for q in range(1, 26)])
-        expected = (np.prod(1.0 + units, axis=2) - 1.0) / (2.0**25 - 1.0)
+        expected = (np.prod(1.0 + base_kernels, axis=2) - 1.0) / (2.0**25 - 1.0)
     np.testing.assert_allclose(kernel.matrix(theta, kernel.prepare(points)), expected, rtol=1e-12)
     covariances = kernel.cross_covariance(theta, points)(points[:5])
     np.testing.assert_allclose(covariances, expected[:5], rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [{}, {"quantitative": ["q"]}])
-def test_pullback_of_units_one_by_one(model):
+def test_pullback_of_base_kernels_one_by_one(model):
     names = [f"x{i}" for i in range(9)]
     choices = tuple(Categorical(name, range(3)) for name in names)
     space = Space((*choices, Float("f", 0, 1), Categorical("q", (1, 2, 8))))
@@ -137,20 +137,22 @@ def test_pullback_of_units_one_by_one(model):
 
 
 def test_slopes_of_many_pairs_are_the_same_in_pieces(monkeypatch):
-    units = list(np.random.default_rng(0).random((6, 7, 5)))
+    base_kernels = list(np.random.default_rng(0).random((6, 7, 5)))
     coefficients = np.arange(5.0)
-    whole = order_terms._slopes_one_by_one(units, coefficients)
+    whole = order_terms._slopes_one_by_one(base_kernels, coefficients)
     monkeypatch.setattr(order_terms, "MOST_NUMBERS", 100)
-    pieces = order_terms._slopes_one_by_one(units, coefficients)
+    pieces = order_terms._slopes_one_by_one(base_kernels, coefficients)
     np.testing.assert_array_equal(whole, pieces)
-    others = elementary_symmetric([np.sum(np.array(units[1:]) ** s, axis=0) for s in (1, 2, 3)])
+    others = elementary_symmetric(
+        [np.sum(np.array(base_kernels[1:]) ** s, axis=0) for s in (1, 2, 3)]
+    )
     np.testing.assert_allclose(
         whole[0], sum(c * e for c, e in zip(coefficients[1:], others, strict=True)), rtol=1e-12
     )
 
 
 # ------------------------------------------------------------------------ plain orders
-def test_first_plain_order_is_the_mean_of_the_units():
+def test_first_plain_order_is_the_mean_of_the_base_kernels():
     kernel = kernel_of(CHOICES, 1, orthogonal=False)
     points = CHOICES.sample(20, np.random.default_rng(0))
     log_weights = np.array([-1.0, 0.3, -0.2, 0.9])
@@ -168,11 +170,14 @@ def test_plain_orders_are_means_over_sets(max_order):
     log_strengths = log_strengths[:max_order]
     theta = np.concatenate([log_weights, [0.0], log_strengths])
     differs = points[:, None, :] != points[None, :, :]
-    units = np.exp(-np.exp(log_weights) * differs)
+    base_kernels = np.exp(-np.exp(log_weights) * differs)
     expected = sum(
         np.exp(log_strengths[q - 1])
         * np.mean(
-            [units[:, :, list(s)].prod(axis=2) for s in itertools.combinations(range(4), q)],
+            [
+                base_kernels[:, :, list(s)].prod(axis=2)
+                for s in itertools.combinations(range(4), q)
+            ],
             axis=0,
         )
         for q in range(1, max_order + 1)
@@ -388,13 +393,13 @@ def test_extreme_weights_of_a_remainder_stay_finite():
         assert np.linalg.eigvalsh(matrix)[0] > -1e-8
 
 
-def test_more_orders_than_units_are_all_orders():
+def test_more_orders_than_base_kernels_are_all_orders():
     kernel = kernel_of(CHOICES, 99)
     assert kernel.max_order == 4
     assert kernel.n_hyperparameters == 4 + 1 + 4
 
 
-def test_group_counts_as_one_unit():
+def test_group_counts_as_one_base_kernel():
     names = ["x0", "x1", "x2"]
     space = Space((*(Categorical(n, range(3)) for n in names), Categorical("y", range(4))))
     structure = [PermutationInvariant(names), InteractionOrders(5)]

@@ -363,7 +363,7 @@ def test_isotropic_kernels_have_one_hyperparameter_for_choices_and_one_for_numbe
         assert build(Space(SPACE.parameters[:6]), **model).n_hyperparameters == 1
 
 
-def test_groups_are_units():
+def test_groups_are_base_kernels():
     kernel = build(structure=PermutationInvariant(NAMES)).children[0]
     assert isinstance(kernel, DistanceKernel)
     counted = [name for name in kernel.names if name.startswith("x0/x1/...")]

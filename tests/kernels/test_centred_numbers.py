@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from heat_plugins.kernels.base_kernels import NumberKernel
 from heat_plugins.kernels.centred import Centred, Reference, centred_matrix, mean_variance
 from heat_plugins.kernels.centred_numbers import CentredNumbers
-from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Space
 
 SPACE = Space(
@@ -30,7 +30,7 @@ def reference_of(column):
 
 
 REFERENCES = [reference_of(column) for column in COLUMNS]
-UNITS = [NumberUnit(int(column)) for column in COLUMNS]
+BASE_KERNELS = [NumberKernel(int(column)) for column in COLUMNS]
 
 
 def some_points(n, seed):
@@ -38,10 +38,12 @@ def some_points(n, seed):
 
 
 def one_by_one(log_weights, centre):
-    """Return for each number its unit, its hyperparameter and its centred version."""
+    """Return for each number its base kernel, its hyperparameter and its centred version."""
     return [
-        (unit, theta, Centred(unit, theta, reference, centre))
-        for unit, theta, reference in zip(UNITS, log_weights[:, None], REFERENCES, strict=True)
+        (base, theta, Centred(base, theta, reference, centre))
+        for base, theta, reference in zip(
+            BASE_KERNELS, log_weights[:, None], REFERENCES, strict=True
+        )
     ]
 
 
@@ -53,14 +55,14 @@ def test_matrices_and_pullbacks(log_weights, centre):
     matrices, pullback = numbers.matrices(log_weights, numbers.prepare(points))
     expected = [
         centred_matrix(
-            unit,
+            base,
             log_weights[[i]],
-            unit.prepare(np.concatenate([points, REFERENCES[i].points])),
+            base.prepare(np.concatenate([points, REFERENCES[i].points])),
             len(points),
             REFERENCES[i].shares,
             centre=centre,
         )
-        for i, unit in enumerate(UNITS)
+        for i, base in enumerate(BASE_KERNELS)
     ]
     np.testing.assert_allclose(matrices, [matrix for matrix, _ in expected], **EXACT)
     by_matrices = np.random.default_rng(1).standard_normal((3, 15, 15))
@@ -94,11 +96,11 @@ def test_pullback_is_the_slope_of_the_matrices(log_weights, centre):
 def test_mean_variances(log_weights, centre):
     numbers = CentredNumbers(COLUMNS, REFERENCES, centre)
     found, slopes = numbers.mean_variances(log_weights)
-    for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
+    for i, (base, theta, centred) in enumerate(one_by_one(log_weights, centre)):
         points, shares = REFERENCES[i].points, REFERENCES[i].shares
         own = centred.own(np.ones(len(points)), centred.means(points))
         np.testing.assert_allclose(found[i], shares @ own, **EXACT)
-        by_itself = mean_variance(unit, theta, unit.prepare(points), shares, centre=centre)
+        by_itself = mean_variance(base, theta, base.prepare(points), shares, centre=centre)
         np.testing.assert_allclose([found[i], slopes[i]], np.hstack(by_itself), **EXACT)
     step = 1e-5
     above, below = (numbers.mean_variances(log_weights + s)[0] for s in (step, -step))
@@ -112,10 +114,10 @@ def test_covariances_with_observations_and_themselves(log_weights, centre):
     cross = CentredNumbers(COLUMNS, REFERENCES, centre).cross_covariance(log_weights, observed)
     means, places = cross.means_and_places(candidates)
     found, own = cross.covariances(means, places), cross.own(means)
-    for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
+    for i, (base, theta, centred) in enumerate(one_by_one(log_weights, centre)):
         theirs = centred.means(candidates)
         expected = centred.cross(
-            unit.cross_covariance(theta, observed)(candidates), theirs, centred.means(observed)
+            base.cross_covariance(theta, observed)(candidates), theirs, centred.means(observed)
         )
         np.testing.assert_allclose(found[i], expected, **EXACT)
         np.testing.assert_allclose(means[i], theirs / centred.mean, **EXACT)
@@ -140,8 +142,8 @@ def test_slopes(log_weights, centre):
     observed, point = some_points(10, 7), some_points(1, 8)[0]
     cross = CentredNumbers(COLUMNS, REFERENCES, centre).cross_covariance(log_weights, observed)
     values, slopes = cross.slopes_with_own(point)
-    for i, (unit, theta, centred) in enumerate(one_by_one(log_weights, centre)):
-        covariances, by_place = unit.cross_covariance(theta, observed).slopes(point, COLUMNS[[i]])
+    for i, (base, theta, centred) in enumerate(one_by_one(log_weights, centre)):
+        covariances, by_place = base.cross_covariance(theta, observed).slopes(point, COLUMNS[[i]])
         mean, by_mean = centred.mean_slopes(point, COLUMNS[[i]])
         observed_means = centred.means(observed)
         m = centred.mean

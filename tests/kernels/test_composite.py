@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from heat_plugins.kernels.base_kernels import ChoiceKernel, FixedDistance
 from heat_plugins.kernels.composite import Combined, split
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import Columns, FeatureMap
-from heat_plugins.kernels.units import ChoiceUnit, FixedDistance
 from heat_plugins.space import Categorical, Float, Space
 
 SPACE = Space((Categorical("a", range(3)), Categorical("b", range(4)), Float("f", 0, 1)))
@@ -14,9 +14,9 @@ SPACE = Space((Categorical("a", range(3)), Categorical("b", range(4)), Float("f"
 
 def children():
     return [
-        ChoiceUnit(0, FixedDistance.unordered(3)),
+        ChoiceKernel(0, FixedDistance.unordered(3)),
         DistanceKernel(FeatureMap([Columns(SPACE, np.array([1, 2]))])),
-        ChoiceUnit(1, FixedDistance.of_places(np.array([0.0, 0.1, 0.6, 1.0]))),
+        ChoiceKernel(1, FixedDistance.of_places(np.array([0.0, 0.1, 0.6, 1.0]))),
     ]
 
 

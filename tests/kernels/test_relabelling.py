@@ -168,13 +168,13 @@ def test_counts_are_a_factor_of_their_own(counts):
 
 
 @pytest.mark.parametrize("structure", [Additive(), InteractionOrders(2)])
-def test_a_graph_is_one_unit_of_a_sum(structure):
+def test_a_graph_is_one_base_kernel_of_a_sum(structure):
     graph = GRAPHS["operations"]
     space = space_of(graph, [Float("f", 0.0, 1.0)])
     builder = KernelBuilder(space, Model(structure=[graph, structure]))
     kernel = builder.kernel(structure)
-    (unit,) = kernel.units  # numbers are apart
-    assert [type(k) for k in unit.children] == [RelabellingKernel, DistanceKernel]
+    (base,) = kernel.base_kernels  # numbers are apart
+    assert [type(k) for k in base.children] == [RelabellingKernel, DistanceKernel]
     points = space.sample(20, np.random.default_rng(5))
     matrix = kernel.matrix(kernel.start(2.0), kernel.prepare(points))
     assert np.linalg.eigvalsh(matrix)[0] > -1e-9

@@ -30,10 +30,10 @@ def centred_factors(left, right, rates, sizes):
 
 def plain_orders(left, right, rates, variances):
     """sum_q v_q (mean over all sets of q variables of their product), q = 1, 2, ..."""
-    units = factors(left, right, rates)
-    ones = np.ones(len(units))
+    base_kernels = factors(left, right, rates)
+    ones = np.ones(len(base_kernels))
     return sum(
-        v * elementary_symmetric(units, q) / elementary_symmetric(ones, q)
+        v * elementary_symmetric(base_kernels, q) / elementary_symmetric(ones, q)
         for q, v in enumerate(variances, start=1)
     )
 
@@ -42,8 +42,8 @@ def orthogonal_orders(left, right, rates, sizes, strengths):
     """sum_q tau_q e_q of centred factors, q = 0, 1, ..., over the variance of any point."""
     point = left[:1]
     total, own = (
-        sum(tau * elementary_symmetric(units, q) for q, tau in enumerate(strengths))
-        for units in (
+        sum(tau * elementary_symmetric(base_kernels, q) for q, tau in enumerate(strengths))
+        for base_kernels in (
             centred_factors(left, right, rates, sizes),
             centred_factors(point, point, rates, sizes),
         )
@@ -53,5 +53,7 @@ def orthogonal_orders(left, right, rates, sizes, strengths):
 
 def decomposition(left, right, rates, components):
     """Mean over the components of the product of their variables."""
-    units = factors(left, right, rates)
-    return np.mean([units[list(component)].prod(axis=0) for component in components], axis=0)
+    base_kernels = factors(left, right, rates)
+    return np.mean(
+        [base_kernels[list(component)].prod(axis=0) for component in components], axis=0
+    )

@@ -1,17 +1,17 @@
-"""Sums of products over some sets of units: random decompositions.
+"""Sums of products over some sets of base kernels: random decompositions.
 
 Notation
     ===========  =====================================================================
-    k_u          (n, m) kernel of unit u
-    C            sets of units, each a component
-    T_c          (g, g) table of a component: the product of the tables of its units, for
+    k_u          (n, m) base kernel u
+    C            sets of base kernels, each a component
+    T_c          (g, g) table of a component: the product of the tables of its base kernels, for
                  every combination of their choices
     Z            (n, sum of g) 1 where a point has a combination of choices
     ===========  =====================================================================
 
     k = mean over c in C of prod_{u in c} k_u        (RDUCB, Ziomek and Bou-Ammar, 2023)
 
-Units that share no component do not interact. The components are a random tree, and a new
+Base kernels that share no component do not interact. The components are a random tree, and a new
 one for every number of observations: what one tree cannot say the next one can.
 
 A component of few choices is a small table, and all such components together are one
@@ -36,8 +36,8 @@ from heat_plugins.kernels.base import (
     Pullback,
     Term,
 )
+from heat_plugins.kernels.base_kernels import BaseKernels, ChoiceKernel, NumberKernel
 from heat_plugins.kernels.composite import product_of
-from heat_plugins.kernels.units import ChoiceUnit, NumberUnit, Units
 from heat_plugins.space import Array
 
 __all__ = ["DecompositionKernel"]
@@ -45,58 +45,60 @@ __all__ = ["DecompositionKernel"]
 
 LARGEST_TABLE = 64  # combinations of choices up to which a table is the faster way
 
-_OF_ONE_COLUMN = (ChoiceUnit, NumberUnit)
+_OF_ONE_COLUMN = (ChoiceKernel, NumberKernel)
 
 
 class DecompositionKernel(Kernel):
-    """Mean over components of products of units.
+    """Mean over components of products of base kernels.
 
     Args:
-        units: The units, each a kernel of its own.
-        components: Sets of units, by their positions.
+        base_kernels: The base kernels.
+        components: Sets of base kernels, by their positions.
     """
 
     # With every observation the components change: many steps would follow one tree.
     warm_steps = 1
 
-    def __init__(self, units: Sequence[Kernel], components: Sequence[tuple[int, ...]]) -> None:
-        self._units = Units(units)
+    def __init__(
+        self, base_kernels: Sequence[Kernel], components: Sequence[tuple[int, ...]]
+    ) -> None:
+        self._base_kernels = BaseKernels(base_kernels)
         self.components = tuple(components)
-        self.bounds = self._units.bounds
+        self.bounds = self._base_kernels.bounds
         self.log_rate_mean = 0
-        self._tables = _TableComponents(units, components)
+        self._tables = _TableComponents(base_kernels, components)
         self._large = [c for c in components if c not in self._tables.components]
 
     def start(self, total: float) -> Array:
         """Return equal weights that add up to ``total``."""
-        return self._units.start(total / max(len(self._units), 1))
+        return self._base_kernels.start(total / max(len(self._base_kernels), 1))
 
     def prior(self, theta: Array) -> Prior:
-        """Return the prior of the units around a free mean log rate."""
-        return self._units.prior(theta)
+        """Return the prior of the base kernels around a free mean log rate."""
+        return self._base_kernels.prior(theta)
 
     def prepare(self, points: Array) -> _Prepared:
         """Return components of choices as tables, the others as they are."""
-        used = {unit for component in self._large for unit in component}
-        of_units = {unit: self._units.units[unit].prepare(points) for unit in used}
-        return _Prepared(self._tables.indicators(points), of_units)
+        used = {base for component in self._large for base in component}
+        of_base_kernels = {base: self._base_kernels.kernels[base].prepare(points) for base in used}
+        return _Prepared(self._tables.indicators(points), of_base_kernels)
 
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
-        parts = self._units.split(theta)
+        parts = self._base_kernels.split(theta)
         pairs = {
-            unit: self._units.units[unit].matrix_and_pullback(parts[unit], its)
-            for unit, its in prepared.of_units.items()
+            base: self._base_kernels.kernels[base].matrix_and_pullback(parts[base], its)
+            for base, its in prepared.of_base_kernels.items()
         }
-        kernels = {unit: kernel for unit, (kernel, _) in pairs.items()}
+        kernels = {base: kernel for base, (kernel, _) in pairs.items()}
 
         def pullback(by_kernel: Array) -> Array:
             by_kernel = by_kernel / len(self.components)
             gradients = [np.zeros(len(part)) for part in parts]
             self._tables.add_gradients(gradients, parts, by_kernel, prepared.indicators)
-            for unit, (_, unit_pullback) in pairs.items():
-                slope = _slope(unit, kernels, self._large, by_kernel.shape)
-                gradients[unit] += unit_pullback(slope * by_kernel)
+            for base, (_, base_pullback) in pairs.items():
+                slope = _slope(base, kernels, self._large, by_kernel.shape)
+                gradients[base] += base_pullback(slope * by_kernel)
             return np.concatenate([np.zeros(1), *gradients])  # the mean log rate has a prior only
 
         rows = self._tables.rows(parts, prepared.indicators)
@@ -105,38 +107,41 @@ class DecompositionKernel(Kernel):
 
     def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
         """Return the cross-covariance with observations (n, d)."""
-        prepared, parts = self.prepare(points), self._units.split(theta)
+        prepared, parts = self.prepare(points), self._base_kernels.split(theta)
         rows = self._tables.rows(parts, prepared.indicators)
         crosses = {
-            unit: self._units.units[unit].cross_covariance(parts[unit], points)
-            for unit in prepared.of_units
+            base: self._base_kernels.kernels[base].cross_covariance(parts[base], points)
+            for base in prepared.of_base_kernels
         }
 
         def covariances(others: Array) -> Array:
-            kernels = {unit: cross(others) for unit, cross in crosses.items()}
+            kernels = {base: cross(others) for base, cross in crosses.items()}
             total = self._tables.indicators(others) @ rows
             return _add_products(total, kernels, self._large) / len(self.components)
 
         return CrossFunction(covariances)
 
     def terms(self, theta: Array, points: Array) -> list[Term]:
-        """Return the components, if each unit is one parameter: k_c / |C| of observations."""
-        parts, units = self._units.split(theta), self._units.units
-        columns = {i: u.column for i, u in enumerate(units) if isinstance(u, _OF_ONE_COLUMN)}
-        if len(columns) < len(units):
+        """Return the components k_c / |C|, if each base kernel is of one parameter."""
+        parts, base_kernels = self._base_kernels.split(theta), self._base_kernels.kernels
+        columns = {
+            i: u.column for i, u in enumerate(base_kernels) if isinstance(u, _OF_ONE_COLUMN)
+        }
+        if len(columns) < len(base_kernels):
             return []
         crosses = [
-            unit.cross_covariance(part, points) for unit, part in zip(units, parts, strict=True)
+            base.cross_covariance(part, points)
+            for base, part in zip(base_kernels, parts, strict=True)
         ]
         share = 1.0 / len(self.components)
 
         def covariances(members: tuple[int, ...], others: Array) -> Array:
-            factors = [crosses[unit](others) for unit in members]
+            factors = [crosses[base](others) for base in members]
             return share * product_of(factors, factors[0].shape)
 
         return [
             Term(
-                np.array([columns[unit] for unit in members]),
+                np.array([columns[base] for base in members]),
                 share,
                 CrossFunction(partial(covariances, members)),
             )
@@ -147,20 +152,24 @@ class DecompositionKernel(Kernel):
 @dataclass(frozen=True, eq=False)
 class _Prepared:
     indicators: Array
-    of_units: dict[int, Any]
+    of_base_kernels: dict[int, Any]
 
 
 class _TableComponents:
     """The components of few choices, all of them in one matrix product."""
 
-    def __init__(self, units: Sequence[Kernel], components: Sequence[tuple[int, ...]]) -> None:
-        """Keep each with its units, by their positions, and its columns of Z."""
-        self._tables: list[tuple[dict[int, ChoiceUnit], slice]] = []
+    def __init__(
+        self, base_kernels: Sequence[Kernel], components: Sequence[tuple[int, ...]]
+    ) -> None:
+        """Keep each with its base kernels, by their positions, and its columns of Z."""
+        self._tables: list[tuple[dict[int, ChoiceKernel], slice]] = []
         self.components = []
         self._n_features = 0
         for component in components:
-            members = {i: unit for i in component if isinstance(unit := units[i], ChoiceUnit)}
-            n_combinations = math.prod(unit.distance.n_choices for unit in members.values())
+            members = {
+                i: base for i in component if isinstance(base := base_kernels[i], ChoiceKernel)
+            }
+            n_combinations = math.prod(base.distance.n_choices for base in members.values())
             if len(members) == len(component) and n_combinations <= LARGEST_TABLE:
                 end = self._n_features + n_combinations
                 self._tables.append((members, slice(self._n_features, end)))
@@ -173,8 +182,8 @@ class _TableComponents:
         rows = np.arange(len(points))
         for members, mine in self._tables:
             combination = np.zeros(len(points), dtype=np.int64)
-            for unit in members.values():
-                combination = combination * unit.distance.n_choices + unit.prepare(points)
+            for base in members.values():
+                combination = combination * base.distance.n_choices + base.prepare(points)
             indicators[rows, mine.start + combination] = 1.0
         return indicators
 
@@ -182,18 +191,18 @@ class _TableComponents:
         """Return (sum of g, n): every component's table times its columns of Z^T."""
         rows = np.empty((self._n_features, len(indicators)))
         for members, mine in self._tables:
-            table = _combined([unit.table(parts[i])[0] for i, unit in members.items()])
+            table = _combined([base.table(parts[i])[0] for i, base in members.items()])
             rows[mine] = table @ indicators[:, mine].T
         return rows
 
     def add_gradients(
         self, gradients: list[Array], parts: Sequence[Array], by_kernel: Array, indicators: Array
     ) -> None:
-        """Add the derivatives in the log weights of the units."""
+        """Add the derivatives in the log weights of the base kernels."""
         product = by_kernel @ indicators  # (n, sum of g)
         for members, mine in self._tables:
             by_table = indicators[:, mine].T @ product[:, mine]  # (g, g)
-            tables = {i: unit.table(parts[i]) for i, unit in members.items()}
+            tables = {i: base.table(parts[i]) for i, base in members.items()}
             for i in members:
                 slope = _combined([its[j == i] for j, its in tables.items()])
                 gradients[i] += np.vdot(by_table, slope)
@@ -212,20 +221,20 @@ def _add_products(
 ) -> Array:
     """Add the product of the kernels of every component to the total, in its place."""
     for component in components:
-        total += product_of([kernels[unit] for unit in component], total.shape)
+        total += product_of([kernels[base] for base in component], total.shape)
     return total
 
 
 def _slope(
-    unit: int,
+    base: int,
     kernels: dict[int, Array],
     components: Sequence[Sequence[int]],
     shape: tuple[int, ...],
 ) -> Array:
-    """Return the derivative of the sum of products in the kernel of one unit."""
+    """Return the derivative of the sum of products in the kernel of one base kernel."""
     products = [
-        product_of([kernels[other] for other in component if other != unit], shape)
+        product_of([kernels[other] for other in component if other != base], shape)
         for component in components
-        if unit in component
+        if base in component
     ]
     return sum(products[1:], start=products[0])

@@ -1,12 +1,12 @@
-"""Random decompositions: sums over components of products of units."""
+"""Random decompositions: sums over components of products of base kernels."""
 
 import numpy as np
 import pytest
 
 from heat_plugins.kernels.base import Kernel
+from heat_plugins.kernels.base_kernels import ChoiceKernel, FixedDistance, NumberKernel
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.build import KernelBuilder
-from heat_plugins.kernels.units import ChoiceUnit, FixedDistance, NumberUnit
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import PermutationInvariant, RandomDecomposition
@@ -56,13 +56,13 @@ def test_kernel_of_two_points_does_not_depend_on_the_others():
 
 
 @pytest.mark.parametrize("n_edges", [None, 1, 4, 100])
-def test_components_cover_every_unit_with_a_forest(n_edges):
+def test_components_cover_every_base_kernel_with_a_forest(n_edges):
     for n in range(12):
         components = kernel_of(n_edges=n_edges, n_observations=n).components
-        assert {unit for component in components for unit in component} == set(range(8))
+        assert {base for component in components for base in component} == set(range(8))
         edges = [component for component in components if len(component) == 2]
         assert len(edges) == min(7, n_edges or 7)
-        trees = [{unit} for unit in range(8)]
+        trees = [{base} for base in range(8)]
         for a, b in edges:
             (left,) = (tree for tree in trees if a in tree)
             (right,) = (tree for tree in trees if b in tree)
@@ -92,12 +92,12 @@ def test_single_parameter_is_its_own_component():
     np.testing.assert_allclose(matrix, [[1, rho, 1], [rho, 1, rho], [1, rho, 1]], atol=1e-15)
 
 
-def units_of(kernel: Kernel, theta, points):
-    """Kernel matrices of the units, each by itself, through a space of that unit alone."""
+def base_kernels_of(kernel: Kernel, theta, points):
+    """Kernel matrices of the base kernels, each through a space of its own columns alone."""
     matrices = []
-    parts = kernel._units.split(theta)
-    for unit, part in zip(kernel._units.units, parts, strict=True):
-        matrices.append(unit.matrix(part, unit.prepare(points)))
+    parts = kernel._base_kernels.split(theta)
+    for base, part in zip(kernel._base_kernels.kernels, parts, strict=True):
+        matrices.append(base.matrix(part, base.prepare(points)))
     return matrices
 
 
@@ -109,8 +109,8 @@ def test_kernel_is_the_mean_of_the_products_of_its_components(n_edges):
         kernel = kernel_of(n_edges=n_edges, **model)
         theta = kernel.start(2.0) + 0.2 * rng.standard_normal(kernel.n_hyperparameters)
         points = SPACE.sample(14, rng)
-        units = units_of(kernel, theta, points)
-        products = [np.prod([units[u] for u in c], axis=0) for c in kernel.components]
+        base_kernels = base_kernels_of(kernel, theta, points)
+        products = [np.prod([base_kernels[u] for u in c], axis=0) for c in kernel.components]
         np.testing.assert_allclose(
             kernel.matrix(theta, kernel.prepare(points)),
             np.mean(products, axis=0),
@@ -120,7 +120,7 @@ def test_kernel_is_the_mean_of_the_products_of_its_components(n_edges):
     structure = [PermutationInvariant(names), RandomDecomposition()]
     model = Model(structure=structure)
     grouped = KernelBuilder(SPACE, model).kernel(model.combination)
-    assert len({unit for c in grouped.components for unit in c}) == len(SPACE) - 1
+    assert len({base for c in grouped.components for base in c}) == len(SPACE) - 1
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_any_components_may_be_given(components):
         (*(Categorical(f"x{i}", range(g)) for i, g in enumerate((3, 2, 4, 30))), Float("f", 0, 1))
     )
     sizes = space.n_levels[:4].astype(int)
-    units = [ChoiceUnit(i, FixedDistance.unordered(g)) for i, g in enumerate(sizes)]
-    kernel = DecompositionKernel([*units, NumberUnit(4)], components)
+    base_kernels = [ChoiceKernel(i, FixedDistance.unordered(g)) for i, g in enumerate(sizes)]
+    kernel = DecompositionKernel([*base_kernels, NumberKernel(4)], components)
     assert kernel.components == tuple(components)
     rng = np.random.default_rng(3)
     points, others = space.sample(12, rng), space.sample(7, rng)
     theta = kernel.start(2.0) + 0.3 * rng.standard_normal(6)
-    matrices = units_of(kernel, theta, points)
+    matrices = base_kernels_of(kernel, theta, points)
     expected = np.mean([np.prod([matrices[u] for u in c], axis=0) for c in components], axis=0)
     prepared = kernel.prepare(points)
     matrix, pullback = kernel.matrix_and_pullback(theta, prepared)

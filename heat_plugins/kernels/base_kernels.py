@@ -1,4 +1,4 @@
-"""Units: a parameter, or a group of interchangeable ones, as a kernel of its own.
+"""Base kernels: one for each parameter, or group of interchangeable ones.
 
 Notation
     ===========  =====================================================================
@@ -30,58 +30,60 @@ from heat_plugins.kernels.graph_distance import GraphDistance
 from heat_plugins.space import Array, Indices
 
 __all__ = [
+    "BaseKernels",
     "ChoiceDistance",
-    "ChoiceUnit",
+    "ChoiceKernel",
     "FixedDistance",
-    "NumberUnit",
+    "NumberKernel",
     "OneWeight",
-    "Units",
     "WithRemainder",
 ]
 
 
-class Units:
-    """Units one after the other in a vector of hyperparameters, after the mean log rate."""
+class BaseKernels:
+    """Base kernels one after the other in a vector of hyperparameters, after the mean log rate."""
 
-    def __init__(self, units: Sequence[Kernel]) -> None:
-        self.units = tuple(units)
-        self.bounds = np.concatenate([[LOG_RATE_MEAN_BOUNDS], *[unit.bounds for unit in units]])
+    def __init__(self, base_kernels: Sequence[Kernel]) -> None:
+        self.kernels = tuple(base_kernels)
+        self.bounds = np.concatenate(
+            [[LOG_RATE_MEAN_BOUNDS], *[base.bounds for base in base_kernels]]
+        )
 
     def __len__(self) -> int:
-        """Return the number of units."""
-        return len(self.units)
+        """Return the number of base kernels."""
+        return len(self.kernels)
 
     def split(self, theta: Array) -> list[Array]:
-        """Return the hyperparameters of each unit."""
-        return split(theta[1:], self.units) if self.units else []
+        """Return the hyperparameters of each base kernel."""
+        return split(theta[1:], self.kernels) if self.kernels else []
 
     def start(self, share: float) -> Array:
-        """Return hyperparameters for which each unit has the same share of all weights."""
-        starts = [unit.start(share) for unit in self.units]
+        """Return hyperparameters for which each base kernel has the same share of all weights."""
+        starts = [base.start(share) for base in self.kernels]
         return np.concatenate([[np.log(share)], *starts])
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: every unit's own prior, its log rate near the mean."""
+        """Return minus the log density: the own priors, and log rates around their mean."""
         value, gradient = 0.0, np.zeros(len(theta))
         first = 1
-        for unit in self.units:
-            mine = slice(first, first + unit.n_hyperparameters)
-            own, gradient[mine] = unit.prior(theta[mine])
+        for base in self.kernels:
+            mine = slice(first, first + base.n_hyperparameters)
+            own, gradient[mine] = base.prior(theta[mine])
             value += own
-            if unit.log_rate_mean is not None:
-                at = first + unit.log_rate_mean
+            if base.log_rate_mean is not None:
+                at = first + base.log_rate_mean
                 near, slope = normal_prior(theta[[at]], theta[0], LOG_WEIGHT_SPREAD)
                 value += near
                 gradient[at] += slope[0]
                 gradient[0] -= slope[0]
-            first += unit.n_hyperparameters
+            first += base.n_hyperparameters
         return value, gradient
 
 
 class OneWeight(Kernel):
-    """A unit whose only hyperparameter is the log of its weight.
+    """A base kernel whose only hyperparameter is the log of its weight.
 
-    The weight has no prior here: whoever holds the unit ties the weights of units together.
+    The weight has a flat prior here: whoever holds base kernels ties their weights together.
     """
 
     log_rate_mean = 0
@@ -91,11 +93,11 @@ class OneWeight(Kernel):
         return np.array([np.log(total)])
 
     def prior(self, theta: Array) -> Prior:
-        """Return nothing: one weight may be anything."""
+        """Flat prior: nothing to add."""
         return 0.0, np.zeros(1)
 
 
-class NumberUnit(OneWeight):
+class NumberKernel(OneWeight):
     """exp(-w (x - x')^2) on one column of numbers; theta is the log of w / ``NUMERIC_WEIGHT``."""
 
     def __init__(self, column: int) -> None:
@@ -190,7 +192,7 @@ class WithRemainder:
 ChoiceDistance = FixedDistance | WithRemainder | GraphDistance
 
 
-class ChoiceUnit(OneWeight):
+class ChoiceKernel(OneWeight):
     """exp(-T) on one column of choices."""
 
     def __init__(self, column: int, distance: ChoiceDistance) -> None:

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from heat_plugins.kernels.base_kernels import (
+    BaseKernels,
+    ChoiceKernel,
+    FixedDistance,
+    WithRemainder,
+)
 from heat_plugins.kernels.graph_distance import GraphDistance
-from heat_plugins.kernels.units import ChoiceUnit, FixedDistance, Units, WithRemainder
 from heat_plugins.space.graphs import adjacency
 
 PLACES = np.array([0.0, 0.2, 0.9, 1.0])
@@ -27,14 +32,14 @@ def test_fixed_distances_are_what_they_say():
 
 
 @pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES)
-def test_unit_is_the_exponential_of_its_table(distance):
-    unit, theta = ChoiceUnit(1, distance), np.array([0.4])
+def test_choice_kernel_is_the_exponential_of_its_table(distance):
+    base, theta = ChoiceKernel(1, distance), np.array([0.4])
     table = np.exp(-distance.table(np.exp(0.4))[0])
     codes = POINTS[:, 1].astype(int)
-    matrix = unit.matrix(theta, unit.prepare(POINTS))
+    matrix = base.matrix(theta, base.prepare(POINTS))
     np.testing.assert_allclose(matrix, table[np.ix_(codes, codes)], rtol=1e-15)
     np.testing.assert_allclose(
-        unit.cross_covariance(theta, POINTS)(POINTS[:2]),
+        base.cross_covariance(theta, POINTS)(POINTS[:2]),
         table[np.ix_(codes[:2], codes)],
         rtol=1e-15,
     )
@@ -43,12 +48,12 @@ def test_unit_is_the_exponential_of_its_table(distance):
 
 @pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES)
 def test_pullback(distance):
-    unit, theta = ChoiceUnit(1, distance), np.array([-0.3])
+    base, theta = ChoiceKernel(1, distance), np.array([-0.3])
     by_kernel = np.random.default_rng(0).standard_normal((5, 5))
     by_kernel += by_kernel.T
-    prepared, step = unit.prepare(POINTS), 1e-5
-    (found,) = unit.matrix_and_pullback(theta, prepared)[1](by_kernel)
-    ends = [np.vdot(by_kernel, unit.matrix(theta + s, prepared)) for s in (step, -step)]
+    prepared, step = base.prepare(POINTS), 1e-5
+    (found,) = base.matrix_and_pullback(theta, prepared)[1](by_kernel)
+    ends = [np.vdot(by_kernel, base.matrix(theta + s, prepared)) for s in (step, -step)]
     assert found == pytest.approx((ends[0] - ends[1]) / (2.0 * step), rel=1e-7)
 
 
@@ -63,20 +68,20 @@ def test_what_a_graph_does_not_say_keeps_all_choices_a_little_apart():
 
 
 def test_start_is_the_log_of_the_total_and_there_is_no_prior():
-    unit = ChoiceUnit(1, DISTANCES["unordered"])
-    assert unit.start(3.0) == pytest.approx([np.log(3.0)])
-    assert unit.log_rate_mean == 0
-    value, gradient = unit.prior(np.array([1.7]))
+    base = ChoiceKernel(1, DISTANCES["unordered"])
+    assert base.start(3.0) == pytest.approx([np.log(3.0)])
+    assert base.log_rate_mean == 0
+    value, gradient = base.prior(np.array([1.7]))
     assert value == 0.0 and gradient.tolist() == [0.0]
 
 
-def test_units_share_a_level():
-    units = Units([ChoiceUnit(i, DISTANCES["unordered"]) for i in range(3)])
-    assert len(units) == 3 and units.bounds.shape == (4, 2)
-    start = units.start(0.5)
+def test_base_kernels_share_a_mean_log_rate():
+    base_kernels = BaseKernels([ChoiceKernel(i, DISTANCES["unordered"]) for i in range(3)])
+    assert len(base_kernels) == 3 and base_kernels.bounds.shape == (4, 2)
+    start = base_kernels.start(0.5)
     np.testing.assert_allclose(start, np.log(0.5))
-    assert units.prior(start)[0] == 0.0
-    assert [part.tolist() for part in units.split(np.arange(4.0))] == [[1.0], [2.0], [3.0]]
-    value, gradient = units.prior(np.array([1.0, 1.5, 0.0, 3.0]))
+    assert base_kernels.prior(start)[0] == 0.0
+    assert [part.tolist() for part in base_kernels.split(np.arange(4.0))] == [[1.0], [2.0], [3.0]]
+    value, gradient = base_kernels.prior(np.array([1.0, 1.5, 0.0, 3.0]))
     assert value == pytest.approx(0.5 * (0.25 + 1.0 + 4.0))
     np.testing.assert_allclose(gradient, [-0.5 + 1.0 - 2.0, 0.5, -1.0, 2.0])

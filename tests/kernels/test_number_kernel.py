@@ -1,14 +1,14 @@
-"""One number as a kernel of its own, and the slopes of kernels that are made of such units."""
+"""The base kernel of one number, and the slopes of kernels that are made of such ones."""
 
 import numpy as np
 import pytest
 
 from heat_plugins.kernels.additive import OrdersKernel
 from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance
+from heat_plugins.kernels.base_kernels import NumberKernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import NUMERIC_WEIGHT, FeatureMap
-from heat_plugins.kernels.units import NumberUnit
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, PermutationInvariant
@@ -20,26 +20,26 @@ THETAS = [-3.0, -0.4, 1.2]
 
 
 def pair(theta):
-    """The unit on a column of a space, and what it stands for on a space of that column."""
+    """The base kernel on a column of a space, and what it stands for on a space of that column."""
     return (
-        (NumberUnit(COLUMN), np.array([theta])),
+        (NumberKernel(COLUMN), np.array([theta])),
         (DistanceKernel(FeatureMap.of(ALONE)), np.array([theta + np.log(NUMERIC_WEIGHT), 0.0])),
     )
 
 
 @pytest.mark.parametrize("theta", THETAS)
-def test_unit_is_the_distance_kernel_of_one_number(theta):
+def test_number_kernel_is_the_distance_kernel_of_one_number(theta):
     rng = np.random.default_rng(0)
     points, others = SPACE.sample(14, rng), SPACE.sample(6, rng)
-    (unit, own), (kernel, same) = pair(theta)
+    (base, own), (kernel, same) = pair(theta)
     alone, other_alone = points[:, [COLUMN]], others[:, [COLUMN]]
-    prepared, prepared_alone = unit.prepare(points), kernel.prepare(alone)
+    prepared, prepared_alone = base.prepare(points), kernel.prepare(alone)
     expected, expected_pullback = kernel.matrix_and_pullback(same, prepared_alone)
     weight = NUMERIC_WEIGHT * np.exp(theta)
     by_hand = np.exp(-weight * (alone - alone.T) ** 2)
     np.testing.assert_allclose(expected, by_hand, rtol=0.0, atol=1e-13)
-    matrix, pullback = unit.matrix_and_pullback(own, prepared)
-    for found in (matrix, unit.matrix(own, prepared), unit.cross_covariance(own, points)(points)):
+    matrix, pullback = base.matrix_and_pullback(own, prepared)
+    for found in (matrix, base.matrix(own, prepared), base.cross_covariance(own, points)(points)):
         np.testing.assert_allclose(found, by_hand, rtol=0.0, atol=1e-14)
         assert np.all(np.diagonal(found) == 1.0)
     by_kernel = rng.standard_normal((14, 14))
@@ -48,7 +48,7 @@ def test_unit_is_the_distance_kernel_of_one_number(theta):
     np.testing.assert_allclose(pullback(given), expected_pullback(by_kernel)[:1], rtol=1e-9)
     np.testing.assert_array_equal(given, by_kernel)
     np.testing.assert_allclose(
-        unit.cross_covariance(own, points)(others),
+        base.cross_covariance(own, points)(others),
         kernel.cross_covariance(same, alone)(other_alone),
         atol=1e-13,
     )
@@ -58,9 +58,9 @@ def test_unit_is_the_distance_kernel_of_one_number(theta):
 def test_slopes_are_those_of_the_distance_kernel(theta):
     rng = np.random.default_rng(1)
     points = SPACE.sample(12, rng)
-    (unit, own), (kernel, same) = pair(theta)
+    (base, own), (kernel, same) = pair(theta)
     cross, other = (
-        unit.cross_covariance(own, points),
+        base.cross_covariance(own, points),
         kernel.cross_covariance(same, points[:, [COLUMN]]),
     )
     for point in (SPACE.sample(1, rng)[0], points[3]):
@@ -78,7 +78,7 @@ def test_slopes_are_those_of_the_distance_kernel(theta):
 
 def test_changes_of_other_columns_change_nothing():
     points = SPACE.sample(8, np.random.default_rng(2))
-    cross = NumberUnit(COLUMN).cross_covariance(np.array([0.3]), points)
+    cross = NumberKernel(COLUMN).cross_covariance(np.array([0.3]), points)
     columns, places = np.array([0, COLUMN, 2]), np.array([2.0, 0.5, 0.25])
     changed = cross.of_changes(points[0], columns, places)
     np.testing.assert_array_equal(changed[[0, 2]], cross(points[[0, 0]]))
@@ -88,15 +88,15 @@ def test_changes_of_other_columns_change_nothing():
 
 
 def test_starts_are_those_of_the_distance_kernel_and_there_is_no_prior():
-    unit, kernel = NumberUnit(COLUMN), DistanceKernel(FeatureMap.of(ALONE))
+    base, kernel = NumberKernel(COLUMN), DistanceKernel(FeatureMap.of(ALONE))
     for total in STARTING_TOTALS:
         log_weight, log_rate_mean = kernel.start(total)
-        assert unit.start(total) == pytest.approx([log_rate_mean])
+        assert base.start(total) == pytest.approx([log_rate_mean])
         assert log_weight == pytest.approx(log_rate_mean + np.log(NUMERIC_WEIGHT))
-        assert np.all(unit.start(total) >= unit.bounds[:, 0])
-        assert np.all(unit.start(total) <= unit.bounds[:, 1])
-    assert unit.log_rate_mean == 0 and unit.n_hyperparameters == 1
-    value, gradient = unit.prior(np.array([1.7]))
+        assert np.all(base.start(total) >= base.bounds[:, 0])
+        assert np.all(base.start(total) <= base.bounds[:, 1])
+    assert base.log_rate_mean == 0 and base.n_hyperparameters == 1
+    value, gradient = base.prior(np.array([1.7]))
     assert value == 0.0 and gradient.tolist() == [0.0]
 
 
@@ -104,7 +104,7 @@ def test_numbers_of_added_kernels_are_found_together():
     kernel = KernelBuilder(SPACE, Model(structure=Additive())).kernel(Additive())
     assert isinstance(kernel, OrdersKernel)
     assert kernel.numbers.columns.tolist() == [1, 2]
-    assert kernel.units == ()
+    assert kernel.base_kernels == ()
 
 
 # --------------------------------------------------------- slopes of kernels of orders
