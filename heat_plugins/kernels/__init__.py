@@ -4,8 +4,8 @@
 ``base``             what a kernel is: a function of two points, with its derivatives
 ``distance``         functions of one weighted distance: the default and its relatives
                      (``features``, ``profiles``, ``graph_distance``, ``wide_columns``)
-``additive``         main effects, interactions of pairs, ... (``order_terms``, ``centred``,
-                     ``centred_numbers``)
+``additive``         main effects, interactions of pairs, ... (``order_terms``,
+                     ``orthogonal``, ``orthogonal_numbers``)
 ``group_average``    averages over groups of permutations (``permutations``)
 ``composite``        products, sums and mixtures of kernels
 ``base_kernels``     one parameter as a kernel

@@ -44,11 +44,16 @@ import numpy as np
 
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.kernels.base_kernels import BaseKernels, NumberKernel
-from heat_plugins.kernels.centred import Centred, Reference, centred_matrix, mean_variance
-from heat_plugins.kernels.centred_numbers import CentredNumbers, PreparedNumbers
 from heat_plugins.kernels.distance import LOG_WEIGHT_BOUNDS, LOG_WEIGHT_SPREAD
 from heat_plugins.kernels.features import FeatureMap
 from heat_plugins.kernels.order_terms import Terms, loses_digits
+from heat_plugins.kernels.orthogonal import (
+    OrthogonalBaseKernel,
+    Reference,
+    mean_variance,
+    orthogonal_kernel_matrix,
+)
+from heat_plugins.kernels.orthogonal_numbers import OrthogonalNumbers, PreparedNumbers
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Indices
 
@@ -56,7 +61,7 @@ __all__ = ["OrdersKernel"]
 
 LOG_STRENGTH_BOUNDS = (-8.0, 8.0)
 LOG_STRENGTH_SPREAD = 2.0
-LOG_REMAINDER_CENTRE = -2.0  # who says that effects add up expects little else
+LOG_REMAINDER_CENTRE = -2.0  # additive priors expect a small residual
 
 
 class OrdersKernel(Kernel):
@@ -93,7 +98,7 @@ class OrdersKernel(Kernel):
         # Numbers are found all at once, every other base kernel by itself.
         columns = [base.column for base in base_kernels if isinstance(base, NumberKernel)]
         c = len(columns)
-        self.numbers = CentredNumbers(
+        self.numbers = OrthogonalNumbers(
             np.array(columns, dtype=np.int64), references[:c], self.orthogonal
         )
         self.base_kernels, self.references = self._base_kernels.kernels[c:], tuple(references[c:])
@@ -185,7 +190,7 @@ class OrdersKernel(Kernel):
         of_numbers, parts = self.split_base_kernels(of_base_kernels)
         numbers, number_slopes = self.numbers.mean_variances(of_numbers)
         base_kernels = [
-            mean_variance(base, part, prepared, reference.shares, centre=self.orthogonal)
+            mean_variance(base, part, prepared, reference.shares, orthogonal=self.orthogonal)
             for base, part, prepared, reference in zip(
                 self.base_kernels, parts, self._prepared_references, self.references, strict=True
             )
@@ -226,10 +231,10 @@ class OrdersKernel(Kernel):
             self.max_order, self.has_remainder, sums, base_kernels, self._by_kernels_alone
         )
 
-    def centred(self, parts: Sequence[Array]) -> list[Centred]:
+    def orthogonal_base_kernels(self, parts: Sequence[Array]) -> list[OrthogonalBaseKernel]:
         """Return the orthogonal base kernels of all that are no numbers."""
         return [
-            Centred(base, part, reference, self.orthogonal)
+            OrthogonalBaseKernel(base, part, reference, self.orthogonal)
             for base, part, reference in zip(
                 self.base_kernels, parts, self.references, strict=True
             )
@@ -350,7 +355,9 @@ class OrdersKernel(Kernel):
         features = prepared.features
         numbers, numbers_pullback = self.numbers.matrices(of_numbers, prepared.numbers)
         base_kernels = [
-            centred_matrix(base, part, its, prepared.n, reference.shares, centre=self.orthogonal)
+            orthogonal_kernel_matrix(
+                base, part, its, prepared.n, reference.shares, orthogonal=self.orthogonal
+            )
             for base, part, its, reference in zip(
                 self.base_kernels, parts, prepared.base_kernels, self.references, strict=True
             )
@@ -406,9 +413,9 @@ class _OrdersCrossCovariance(CrossCovariance):
         of_numbers, parts = kernel.split_base_kernels(of_base_kernels)
         self._numbers = kernel.numbers.cross_covariance(of_numbers, points)
         self._base_kernels = [
-            (base.cross_covariance(part, points), centred, centred.means(points))
-            for base, part, centred in zip(
-                kernel.base_kernels, parts, kernel.centred(parts), strict=True
+            (base.cross_covariance(part, points), orthogonal, orthogonal.means(points))
+            for base, part, orthogonal in zip(
+                kernel.base_kernels, parts, kernel.orthogonal_base_kernels(parts), strict=True
             )
         ]
         has_base_kernels = len(of_numbers) > 0 or len(parts) > 0
@@ -431,7 +438,7 @@ class _OrdersCrossCovariance(CrossCovariance):
     def _means(self, points: Array) -> _Means:
         return _Means(
             *self._numbers.means_and_places(points),
-            [centred.means(points) for _, centred, _ in self._base_kernels],
+            [orthogonal.means(points) for _, orthogonal, _ in self._base_kernels],
         )
 
     def _choice_sums(self, points: Array) -> list[Array]:
@@ -439,8 +446,8 @@ class _OrdersCrossCovariance(CrossCovariance):
 
     def _covariances(self, points: Array, means: _Means) -> Array:
         base_kernels = [
-            centred.cross(cross(points), mean, observed)
-            for (cross, centred, observed), mean in zip(
+            orthogonal.cross(cross(points), mean, observed)
+            for (cross, orthogonal, observed), mean in zip(
                 self._base_kernels, means.base_kernels, strict=True
             )
         ]
@@ -450,8 +457,8 @@ class _OrdersCrossCovariance(CrossCovariance):
 
     def _diagonal(self, points: Array, means: _Means) -> Array:
         base_kernels = [
-            centred.own(cross.diagonal(points), mean)
-            for (cross, centred, _), mean in zip(
+            orthogonal.own(cross.diagonal(points), mean)
+            for (cross, orthogonal, _), mean in zip(
                 self._base_kernels, means.base_kernels, strict=True
             )
         ]
@@ -495,16 +502,22 @@ class _OrdersCrossCovariance(CrossCovariance):
 
 
 def _base_slopes(
-    cross: CrossCovariance, centred: Centred, observed: Array, point: Array, columns: Indices
+    cross: CrossCovariance,
+    orthogonal: OrthogonalBaseKernel,
+    observed: Array,
+    point: Array,
+    columns: Indices,
 ) -> tuple[Array, Array]:
     """Return k~ (n + 1,) of a point with the observations and itself, slopes (n + 1, c)."""
-    mean, mean_slope = centred.mean_slopes(point, columns)
+    mean, mean_slope = orthogonal.mean_slopes(point, columns)
     covariances, by_place, own, own_slope = cross.slopes_with_own(point, columns)
-    values = centred.cross(covariances[None], np.array([mean]), observed)[0]
-    slopes = by_place / centred.mean - np.outer(observed, mean_slope) / centred.mean**2
-    own_value = centred.own(np.array([own]), np.array([mean]))
-    centred_own_slope = own_slope / centred.mean - 2.0 * mean * mean_slope / centred.mean**2
-    return np.append(values, own_value), np.concatenate([slopes, centred_own_slope[None]])
+    values = orthogonal.cross(covariances[None], np.array([mean]), observed)[0]
+    slopes = by_place / orthogonal.mean - np.outer(observed, mean_slope) / orthogonal.mean**2
+    own_value = orthogonal.own(np.array([own]), np.array([mean]))
+    orthogonal_own_slope = (
+        own_slope / orthogonal.mean - 2.0 * mean * mean_slope / orthogonal.mean**2
+    )
+    return np.append(values, own_value), np.concatenate([slopes, orthogonal_own_slope[None]])
 
 
 class _Means(NamedTuple):

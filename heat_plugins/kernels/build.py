@@ -20,7 +20,6 @@ from heat_plugins.kernels.base_kernels import (
 )
 from heat_plugins.kernels.baselines.decomposition import DecompositionKernel
 from heat_plugins.kernels.baselines.random_trees import random_tree_components
-from heat_plugins.kernels.centred import Reference
 from heat_plugins.kernels.composite import Combined
 from heat_plugins.kernels.distance import (
     DistanceKernel,
@@ -46,6 +45,7 @@ from heat_plugins.kernels.group_average import (
     GroupAverageKernel,
 )
 from heat_plugins.kernels.order_terms import loses_digits
+from heat_plugins.kernels.orthogonal import Reference
 from heat_plugins.kernels.permutations import closure, orbits, sample
 from heat_plugins.kernels.profiles import Matern52, OfDistance, Profile
 from heat_plugins.kernels.relabelling import RelabellingKernel

@@ -16,16 +16,16 @@ def factors(left, right, rates):
     return np.exp(-np.asarray(rates) * (left[:, None] != right[None, :])).transpose(2, 0, 1)
 
 
-def centred_factors(left, right, rates, sizes):
+def orthogonal_factors(left, right, rates, sizes):
     """(d, m, l) the same without their means over all choices: k / M - m m' / M^2."""
-    centred = []
+    factors = []
     for i, (rate, g) in enumerate(zip(rates, sizes, strict=True)):
         choices = np.arange(g)
         table = np.exp(-rate * (choices[:, None] != choices))
         means, mean = table.mean(axis=1), table.mean()
         table = table / mean - np.outer(means, means) / mean**2
-        centred.append(table[np.ix_(left[:, i].astype(int), right[:, i].astype(int))])
-    return np.array(centred)
+        factors.append(table[np.ix_(left[:, i].astype(int), right[:, i].astype(int))])
+    return np.array(factors)
 
 
 def plain_orders(left, right, rates, variances):
@@ -39,13 +39,13 @@ def plain_orders(left, right, rates, variances):
 
 
 def orthogonal_orders(left, right, rates, sizes, strengths):
-    """sum_q tau_q e_q of centred factors, q = 0, 1, ..., over the variance of any point."""
+    """sum_q tau_q e_q of orthogonal factors, q = 0, 1, ..., over the variance of any point."""
     point = left[:1]
     total, own = (
         sum(tau * elementary_symmetric(base_kernels, q) for q, tau in enumerate(strengths))
         for base_kernels in (
-            centred_factors(left, right, rates, sizes),
-            centred_factors(point, point, rates, sizes),
+            orthogonal_factors(left, right, rates, sizes),
+            orthogonal_factors(point, point, rates, sizes),
         )
     )
     return total / own

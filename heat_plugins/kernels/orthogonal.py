@@ -1,11 +1,11 @@
-"""Base kernels without what lower orders explain: their means over all values are taken out.
+"""Orthogonal (ANOVA) base kernels: mean effects removed (OAK, Lu et al., 2022).
 
 Notation
     ===========  =====================================================================
     k            (n, m) base kernel
     m            (n,) mean covariance of points with the reference points
     M            the mean of that over the reference points
-    k~           k / M - m m' / M^2, the centred base kernel
+    k~           k / M - m m' / M^2, the orthogonal base kernel
     ===========  =====================================================================
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from heat_plugins.kernels.base import Kernel, Pullback
 from heat_plugins.space import Array, Indices
 
-__all__ = ["Centred", "Reference", "centred_matrix", "mean_variance"]
+__all__ = ["OrthogonalBaseKernel", "Reference", "mean_variance", "orthogonal_kernel_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Reference:
 
 
 def mean_variance(
-    base: Kernel, part: Array, prepared: Any, shares: Array, *, centre: bool
+    base: Kernel, part: Array, prepared: Any, shares: Array, *, orthogonal: bool
 ) -> tuple[float, Array]:
     """Return the mean of k~(x, x) over prepared reference points, and its gradient.
 
@@ -40,7 +40,7 @@ def mean_variance(
     """
     kernel, pullback = base.matrix_and_pullback(part, prepared)  # (r, r)
     own = float(shares @ np.diagonal(kernel))
-    if not centre:
+    if not orthogonal:
         return own, pullback(np.diag(shares))
     m = kernel @ shares
     mean = float(shares @ m)
@@ -52,8 +52,8 @@ def mean_variance(
     return own / mean - square / mean**2, pullback(by_kernel - by_m - by_m.T)
 
 
-def centred_matrix(
-    base: Kernel, part: Array, prepared: Any, n: int, shares: Array, *, centre: bool
+def orthogonal_kernel_matrix(
+    base: Kernel, part: Array, prepared: Any, n: int, shares: Array, *, orthogonal: bool
 ) -> tuple[Array, Pullback]:
     """Return the kernel matrix (n, n), without its mean if orthogonal, and its pullback.
 
@@ -61,7 +61,7 @@ def centred_matrix(
     """
     full, full_pullback = base.matrix_and_pullback(part, prepared)
     own = full[:n, :n]
-    if not centre:
+    if not orthogonal:
 
         def plain_pullback(by_matrix: Array) -> Array:
             by_full = np.zeros(full.shape)
@@ -94,30 +94,30 @@ def centred_matrix(
     return matrix, pullback
 
 
-class Centred:
-    """One base kernel without what lower orders explain, hyperparameters given.
+class OrthogonalBaseKernel:
+    """An orthogonal base kernel with its hyperparameters: no mean effect is left in it.
 
     With m the mean covariance of a point with the reference points and M the mean of that,
-    k~ = k / M - m m' / M^2. A base kernel that is not to be centred has m = 0 and M = 1.
+    k~ = k / M - m m' / M^2. A plain base kernel has m = 0 and M = 1.
     """
 
-    def __init__(self, base: Kernel, part: Array, reference: Reference, centre: bool) -> None:
-        self._centre = centre
+    def __init__(self, base: Kernel, part: Array, reference: Reference, orthogonal: bool) -> None:
+        self._orthogonal = orthogonal
         self._shares = reference.shares
         self._at_reference = base.cross_covariance(part, reference.points)
         self.mean = 1.0
-        if centre:
+        if orthogonal:
             self.mean = float(reference.shares @ self.means(reference.points))
 
     def means(self, points: Array) -> Array:
         """Return m (k,) of points (k, d)."""
-        if not self._centre:
+        if not self._orthogonal:
             return np.zeros(len(points))
         return self._at_reference(points) @ self._shares
 
     def mean_slopes(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return m of a point (d,) and its slopes (c,) in some columns."""
-        if not self._centre:
+        if not self._orthogonal:
             return 0.0, np.zeros(len(columns))
         covariances, slopes = self._at_reference.slopes(point, columns)
         return float(covariances @ self._shares), slopes.T @ self._shares
@@ -128,6 +128,6 @@ class Centred:
 
     def cross(self, covariances: Array, means: Array, observed_means: Array) -> Array:
         """Return k~ (k, n) from k (k, n), m (k,) and m' (n,)."""
-        if not self._centre:
+        if not self._orthogonal:
             return covariances
         return covariances / self.mean - np.outer(means, observed_means) / self.mean**2

@@ -1,4 +1,4 @@
-"""All numeric parameters of an additive kernel at once, without their means.
+"""Orthogonal base kernels of all numbers of an additive kernel at once.
 
 Notation
     ===========  =====================================================================
@@ -10,7 +10,7 @@ Notation
     k~           k / M - m m' / M^2; plain base kernels have m = 0 and M = 1
     ===========  =====================================================================
 
-The same as ``NumberKernel`` and ``centred.py`` one by one, in few passes over large arrays.
+The same as ``NumberKernel`` and ``orthogonal.py`` one by one, in few passes over large arrays.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from heat_plugins.kernels.base import Pullback
-from heat_plugins.kernels.centred import Reference
 from heat_plugins.kernels.features import NUMERIC_WEIGHT
+from heat_plugins.kernels.orthogonal import Reference
 from heat_plugins.space import Array, Indices
 
-__all__ = ["CentredNumbers", "PreparedNumbers"]
+__all__ = ["OrthogonalNumbers", "PreparedNumbers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +36,20 @@ class PreparedNumbers:
     to_nodes: Array
 
 
-class CentredNumbers:
+class OrthogonalNumbers:
     """Some numeric columns, each a base kernel of an additive kernel.
 
     Args:
         columns: (c,) the columns.
         references: What "all values alike" means for each of them.
-        centre: Whether means are taken out.
+        orthogonal: Whether mean effects are removed.
     """
 
-    def __init__(self, columns: Indices, references: Sequence[Reference], centre: bool) -> None:
+    def __init__(
+        self, columns: Indices, references: Sequence[Reference], orthogonal: bool
+    ) -> None:
         self.columns = columns
-        self.centre = centre
+        self.orthogonal = orthogonal
         nodes = [
             reference.points[:, column]
             for column, reference in zip(columns, references, strict=True)
@@ -64,14 +66,14 @@ class CentredNumbers:
 
     def mean_of_means(self, weights: Array) -> Array:
         """Return M (c,)."""
-        if not self.centre:
+        if not self.orthogonal:
             return np.ones(len(weights))
         between: Array = np.exp(-weights[:, None, None] * self._between_nodes)
         return between @ self.shares @ self.shares
 
     def mean_variances(self, log_weights: Array) -> tuple[Array, Array]:
         """Return (c,) the mean of k~(x, x) over all values, and its slopes in log weights."""
-        if not self.centre:
+        if not self.orthogonal:
             return np.ones(len(log_weights)), np.zeros(len(log_weights))
         weights = weights_of(log_weights)[:, None, None]
         between = np.exp(-weights * self._between_nodes)  # (c, r, r)
@@ -92,7 +94,7 @@ class CentredNumbers:
         scaled = prepared.between * -weights
         scaled -= np.log(mean)[:, None, None]
         np.exp(scaled, out=scaled)  # k / M
-        if not self.centre:
+        if not self.orthogonal:
 
             def plain_pullback(by_matrices: Array) -> Array:
                 by_kernel = by_matrices * scaled
@@ -130,7 +132,7 @@ class CentredNumbers:
 class NumbersCrossCovariance:
     """Covariances of numbers with observations, hyperparameters given."""
 
-    def __init__(self, numbers: CentredNumbers, log_weights: Array, points: Array) -> None:
+    def __init__(self, numbers: OrthogonalNumbers, log_weights: Array, points: Array) -> None:
         weights = weights_of(log_weights)
         self._numbers = numbers
         self._scales = np.sqrt(weights)[:, None]  # (c, 1)
@@ -142,7 +144,7 @@ class NumbersCrossCovariance:
 
     def _relative_means(self, places: Array) -> Array:
         """Return m / M (c, k) of scaled places (c, k)."""
-        if not self._numbers.centre:
+        if not self._numbers.orthogonal:
             return np.zeros(places.shape)
         to_nodes = _gaussian(places, self._nodes, self._log_mean)
         return to_nodes @ self._numbers.shares
@@ -155,7 +157,7 @@ class NumbersCrossCovariance:
     def covariances(self, means: Array, places: Array) -> Array:
         """Return k~ (c, k, n) of points with the observations."""
         covariances = _gaussian(places, self._places, self._log_mean)
-        if self._numbers.centre:
+        if self._numbers.orthogonal:
             covariances -= means[:, :, None] * self._observed[:, None, :]
         return covariances
 
@@ -174,7 +176,7 @@ class NumbersCrossCovariance:
         np.subtract(places, self._places, out=differences[:, :n])
         values = np.exp(-np.square(differences) - self._log_mean)
         slopes = (-2.0 * self._scales) * differences * values
-        if not self._numbers.centre:
+        if not self._numbers.orthogonal:
             return values, slopes
         to_nodes = places - self._nodes  # (c, r)
         at_nodes = np.exp(-np.square(to_nodes) - self._log_mean)
