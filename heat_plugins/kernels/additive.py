@@ -6,9 +6,9 @@ Notation
     k_u          (n, m) base kernel u, between 0 and 1
     e_q          (n, m) sum over all sets of q base kernels of the product of their kernels
     p_s          (n, m) power sum, sum_u k_u^s
-    Q            the highest order with a strength of its own
-    tau_q        strength of order q, 1 where it is as in the product kernel
-    tau_r        strength of all orders beyond Q, the remainder
+    Q            the highest order with a variance of its own
+    tau_q        variance of order q, 1 where it is as in the product kernel
+    tau_r        variance of all orders beyond Q, the remainder
     ===========  =====================================================================
 
     k = (sum_{q <= Q} tau_q e_q + tau_r sum_{q > Q} e_q) / E[the same of x with itself]
@@ -28,7 +28,7 @@ is that of their means; and k is divided by its own mean, so that what else is i
 points changes nothing.
 
 For unordered choices m_u = M_u, so the heat kernel is, up to a constant,
-prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with all strengths one.
+prod_u (1 + k~_u) = sum_q e_q(k~): the orthogonal kernel of all orders with order variances one.
 What is left of that product beyond order Q is the remainder. Hardly any objective is additive
 to the last digit, and a model that has no room for the rest becomes sure of things that are
 not so.
@@ -59,8 +59,8 @@ from heat_plugins.space import Array, Indices
 
 __all__ = ["OrdersKernel"]
 
-LOG_STRENGTH_BOUNDS = (-8.0, 8.0)
-LOG_STRENGTH_SPREAD = 2.0
+LOG_ORDER_VARIANCE_BOUNDS = (-8.0, 8.0)
+LOG_ORDER_VARIANCE_SPREAD = 2.0
 LOG_REMAINDER_CENTRE = -2.0  # additive priors expect a small residual
 
 
@@ -74,7 +74,7 @@ class OrdersKernel(Kernel):
         references: For orthogonal kernels, what "all values alike" means for each of them.
         max_order: Q, the highest order of interaction.
         orthogonal: Whether an order leaves out what lower orders explain.
-        remainder: Whether higher orders have a common strength; only for orthogonal kernels.
+        remainder: Whether higher orders have a common variance; only for orthogonal kernels.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class OrdersKernel(Kernel):
             len(base_kernels), self.max_order
         )
         self.has_remainder = remainder and orthogonal and self.max_order < self._n_kernels
-        # One order alone needs no strength; with a constant it has one to be compared with.
+        # One order alone needs no variance; with a constant it has one to be compared with.
         own = self.max_order if self.max_order > 1 or orthogonal else 0
         self._centres = np.array([0.0] * own + [LOG_REMAINDER_CENTRE] * self.has_remainder)
         self._squared_norms = np.where(n_choices > 2, 0.5, 0.25)  # of one-hot or +-1/2
@@ -119,14 +119,14 @@ class OrdersKernel(Kernel):
             [
                 np.full((len(n_choices), 2), LOG_WEIGHT_BOUNDS),
                 self._base_kernels.bounds,
-                np.full((len(self._centres), 2), LOG_STRENGTH_BOUNDS),
+                np.full((len(self._centres), 2), LOG_ORDER_VARIANCE_BOUNDS),
             ]
         )
 
     # ---------------------------------------------------------------- hyperparameters
 
     def _split(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Return log weights of choices, their mean and base kernels' own, and log strengths."""
+        """Return log weights of choices, mean and base kernels' own, log order variances."""
         c, end = len(self.n_choices), len(theta) - len(self._centres)
         return theta[:c], theta[c:end], theta[end:]
 
@@ -137,46 +137,46 @@ class OrdersKernel(Kernel):
         return of_base_kernels[1 : 1 + c], parts[c:]
 
     def start(self, total: float) -> Array:
-        """Return equal weights that add up to ``total``, and the expected strengths."""
+        """Return equal weights that add up to ``total``, and the expected order variances."""
         share = total / max(self._n_kernels, 1)
         weights = self.choices.log_scales + np.log(share)
         return np.concatenate([weights, self._base_kernels.start(share), self._centres])
 
     def prior(self, theta: Array) -> Prior:
-        """Return minus the log density: weights around a free mean, strengths around theirs."""
-        log_weights, of_base_kernels, log_strengths = self._split(theta)
+        """Return minus the log density: weights around a free mean, variances around theirs."""
+        log_weights, of_base_kernels, log_order_variances = self._split(theta)
         value, by_weights = normal_prior(
             log_weights - self.choices.log_scales, of_base_kernels[0], LOG_WEIGHT_SPREAD
         )
         base_value, by_base_kernels = self._base_kernels.prior(of_base_kernels)
         by_base_kernels[0] -= by_weights.sum()
-        strength_value, by_strengths = normal_prior(
-            log_strengths, self._centres, LOG_STRENGTH_SPREAD
+        own_value, by_order_variances = normal_prior(
+            log_order_variances, self._centres, LOG_ORDER_VARIANCE_SPREAD
         )
         return (
-            value + base_value + strength_value,
-            np.concatenate([by_weights, by_base_kernels, by_strengths]),
+            value + base_value + own_value,
+            np.concatenate([by_weights, by_base_kernels, by_order_variances]),
         )
 
-    def strengths(self, theta: Array) -> Array:
-        """Return (Q + 2,) the strengths: of the constant, the orders, the remainder."""
-        strengths = np.zeros(self.max_order + 2)
-        strengths[: self.max_order + 1] = 1.0
-        log_strengths = self._split(theta)[2]
-        if len(log_strengths):
-            strengths[1 : len(log_strengths) + 1] = np.exp(log_strengths)
+    def order_variances(self, theta: Array) -> Array:
+        """Return the variances (Q + 2,) of the constant, the orders and the remainder."""
+        order_variances = np.zeros(self.max_order + 2)
+        order_variances[: self.max_order + 1] = 1.0
+        log_order_variances = self._split(theta)[2]
+        if len(log_order_variances):
+            order_variances[1 : len(log_order_variances) + 1] = np.exp(log_order_variances)
         if not self.orthogonal:
             # Without the constant, and as means over the sets: all orders start alike.
-            strengths[0] = 0.0
-            strengths[1:-1] /= self._counts[1:]
-        return strengths
+            order_variances[0] = 0.0
+            order_variances[1:-1] /= self._counts[1:]
+        return order_variances
 
     def order_shares(self, theta: Array) -> Array:
         """Return (Q + 1,) the share of each order in the prior variance, averaged.
 
         With a remainder (Q + 2,), its share last.
         """
-        parts = self._mean_terms(theta)[0].parts(self.strengths(theta))
+        parts = self._mean_terms(theta)[0].parts(self.order_variances(theta))
         variances = np.array([float(part[0]) for part in parts])
         shares: Array = variances / variances.sum()
         return shares
@@ -203,21 +203,25 @@ class OrdersKernel(Kernel):
 
     def _norm(self, theta: Array) -> tuple[float, Array]:
         """Return the mean variance of a point over all values, and its gradient (p,)."""
-        log_weights, _, log_strengths = self._split(theta)
+        log_weights, _, log_order_variances = self._split(theta)
         terms, base_slopes = self._mean_terms(theta)
-        strengths = self.strengths(theta)
-        by_sums = [float(slope[0]) for slope in terms.by_sums(strengths)]
+        order_variances = self.order_variances(theta)
+        by_sums = [float(slope[0]) for slope in terms.by_sums(order_variances)]
         by_weights = np.zeros(len(log_weights))
         for by_sum, (agreeing, _) in zip(by_sums, self._summand_slopes(log_weights), strict=True):
             by_weights += by_sum * agreeing
         by_base_kernels = [
             by_base[0] * slope
-            for by_base, slope in zip(terms.by_kernels(strengths), base_slopes, strict=True)
+            for by_base, slope in zip(terms.by_kernels(order_variances), base_slopes, strict=True)
         ]
-        by_strengths = terms.by_log_strengths(strengths, np.ones(1))[: len(log_strengths)]
-        norm = float(terms.value(strengths)[0])
+        by_order_variances = terms.by_log_order_variances(order_variances, np.ones(1))[
+            : len(log_order_variances)
+        ]
+        norm = float(terms.value(order_variances)[0])
         # The mean log rate has a prior only.
-        return norm, np.concatenate([by_weights, np.zeros(1), *by_base_kernels, by_strengths])
+        return norm, np.concatenate(
+            [by_weights, np.zeros(1), *by_base_kernels, by_order_variances]
+        )
 
     @cached_property
     def _prepared_references(self) -> list[Any]:
@@ -350,7 +354,7 @@ class OrdersKernel(Kernel):
 
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
-        log_weights, of_base_kernels, log_strengths = self._split(theta)
+        log_weights, of_base_kernels, log_order_variances = self._split(theta)
         of_numbers, parts = self.split_base_kernels(of_base_kernels)
         features = prepared.features
         numbers, numbers_pullback = self.numbers.matrices(of_numbers, prepared.numbers)
@@ -364,17 +368,17 @@ class OrdersKernel(Kernel):
         ]
         sums = self.choice_sums(features, self.weighted_choices(log_weights, features))
         terms = self._terms(sums, [*numbers, *[matrix for matrix, _ in base_kernels]])
-        strengths = self.strengths(theta)
-        kernel = terms.value(strengths)
+        order_variances = self.order_variances(theta)
+        kernel = terms.value(order_variances)
         norm, norm_slope = self._norm(theta)
         kernel /= norm
 
         def pullback(by_kernel: Array) -> Array:
             by_raw = by_kernel / norm
             by_norm = -float(np.vdot(by_raw, kernel))
-            by_sums = [by_raw * slope for slope in terms.by_sums(strengths)]
+            by_sums = [by_raw * slope for slope in terms.by_sums(order_variances)]
             by_weights = self._choice_pullback(log_weights, features, by_sums)
-            by_values = [by_raw * slope for slope in terms.by_kernels(strengths)]
+            by_values = [by_raw * slope for slope in terms.by_kernels(order_variances)]
             by_parts = [np.zeros(1)]  # the mean log rate has a prior only
             if len(numbers):
                 by_parts.append(numbers_pullback(np.array(by_values[: len(numbers)])))
@@ -382,8 +386,10 @@ class OrdersKernel(Kernel):
                 base_kernels, by_values[len(numbers) :], strict=True
             ):
                 by_parts.append(base_pullback(by_value))
-            by_strengths = terms.by_log_strengths(strengths, by_raw)[: len(log_strengths)]
-            of_raw = np.concatenate([by_weights, *by_parts, by_strengths])
+            by_order_variances = terms.by_log_order_variances(order_variances, by_raw)[
+                : len(log_order_variances)
+            ]
+            of_raw = np.concatenate([by_weights, *by_parts, by_order_variances])
             gradient: Array = of_raw + by_norm * norm_slope
             return gradient
 
@@ -408,7 +414,7 @@ class _OrdersCrossCovariance(CrossCovariance):
     def __init__(self, kernel: OrdersKernel, theta: Array, points: Array) -> None:
         self._kernel = kernel
         self._log_weights, of_base_kernels, _ = kernel._split(theta)
-        self._strengths = kernel.strengths(theta)
+        self._order_variances = kernel.order_variances(theta)
         self._choices = kernel.weighted_choices(self._log_weights, kernel.choices(points))
         of_numbers, parts = kernel.split_base_kernels(of_base_kernels)
         self._numbers = kernel.numbers.cross_covariance(of_numbers, points)
@@ -453,7 +459,7 @@ class _OrdersCrossCovariance(CrossCovariance):
         ]
         numbers = self._numbers.covariances(means.numbers, means.places)
         terms = self._kernel._terms(self._choice_sums(points), [*numbers, *base_kernels])
-        return terms.value(self._strengths) / self._norm
+        return terms.value(self._order_variances) / self._norm
 
     def _diagonal(self, points: Array, means: _Means) -> Array:
         base_kernels = [
@@ -464,7 +470,7 @@ class _OrdersCrossCovariance(CrossCovariance):
         ]
         sums = self._kernel.own_sums(self._log_weights, len(points))
         terms = self._kernel._terms(sums, [*self._numbers.own(means.numbers), *base_kernels])
-        return terms.value(self._strengths) / self._norm
+        return terms.value(self._order_variances) / self._norm
 
     def slopes(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return covariances (n,) of a point (d,) and their slopes (n, c) in numbers."""
@@ -486,8 +492,8 @@ class _OrdersCrossCovariance(CrossCovariance):
             for total, own_sum in zip(self._choice_sums(point[None]), own, strict=True)
         ]
         terms = self._kernel._terms(sums, [*number_values, *[value for value, _ in base_kernels]])
-        total = terms.value(self._strengths) / self._norm
-        by_base_kernels = terms.by_kernels(self._strengths)
+        total = terms.value(self._order_variances) / self._norm
+        by_base_kernels = terms.by_kernels(self._order_variances)
         slope = np.zeros((len(total), len(columns)))
         n_numbers = len(number_values)
         if n_numbers:

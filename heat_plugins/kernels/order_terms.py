@@ -1,7 +1,7 @@
 """The orders of an additive kernel at some pairs of points, from sums over its base kernels.
 
 Notation as in ``additive.py``: U base kernels, power sums p_s, elementary symmetric polynomials
-e_q, strengths (Q + 2,) of the constant, the orders and the remainder.
+e_q, variances (Q + 2,) of the constant, the orders and the remainder.
 
 The recursion of Newton and Girard takes power sums alone, but its signs alternate, which
 multiplies rounding errors by up to h_q / e_q (h_q: the same recursion without signs); for equal
@@ -93,7 +93,7 @@ class Terms:
 
     Args:
         max_order: Q.
-        has_remainder: Whether orders beyond Q have a strength.
+        has_remainder: Whether orders beyond Q have a variance.
         sums: Sums over the choices: p_1 .. p_Q, unless kernels are added one by one, and the log
             product if there is a remainder. They are added to.
         kernels: Values of every other base kernel.
@@ -138,56 +138,60 @@ class Terms:
             product *= factor
         return product
 
-    def parts(self, strengths: Array) -> list[Array]:
+    def parts(self, order_variances: Array) -> list[Array]:
         """Return what each order contributes, the remainder last."""
-        parts = [s * e for s, e in zip(strengths[:-1], self.polynomials, strict=True)]
+        parts = [s * e for s, e in zip(order_variances[:-1], self.polynomials, strict=True)]
         if self._of_choices is not None:
             rest = self._product - weighted_sum(np.ones(self._q + 1), self.polynomials)
-            parts.append(strengths[-1] * rest)
+            parts.append(order_variances[-1] * rest)
         return parts
 
-    def value(self, strengths: Array) -> Array:
+    def value(self, order_variances: Array) -> Array:
         """Return the sum of all orders."""
-        total = weighted_sum(strengths[:-1] - strengths[-1], self.polynomials)
+        total = weighted_sum(order_variances[:-1] - order_variances[-1], self.polynomials)
         if self._of_choices is not None:
-            total += strengths[-1] * self._product
+            total += order_variances[-1] * self._product
         return total
 
-    def by_log_strengths(self, strengths: Array, by_value: Array) -> Array:
-        """Return the derivatives in the log strengths of the orders and the remainder."""
+    def by_log_order_variances(self, order_variances: Array, by_value: Array) -> Array:
+        """Return the derivatives in the log order variances of the orders and the remainder."""
         slopes = [
-            strength * np.vdot(by_value, polynomial)
-            for strength, polynomial in zip(strengths[1:-1], self.polynomials[1:], strict=True)
+            order_variance * np.vdot(by_value, polynomial)
+            for order_variance, polynomial in zip(
+                order_variances[1:-1], self.polynomials[1:], strict=True
+            )
         ]
         if self._of_choices is not None:
             of_orders = by_value.sum() + sum(np.vdot(by_value, e) for e in self.polynomials[1:])
-            slopes.append(strengths[-1] * (np.vdot(by_value, self._product) - of_orders))
+            slopes.append(order_variances[-1] * (np.vdot(by_value, self._product) - of_orders))
         return np.array(slopes)
 
-    def _by_powers(self, strengths: Array) -> list[Array]:
+    def _by_powers(self, order_variances: Array) -> list[Array]:
         """Return the derivatives in p_1 .. p_Q: d e_q / d p_s = (-1)^(s-1) e_(q-s) / s."""
-        beyond = strengths[:-1] - strengths[-1]
+        beyond = order_variances[:-1] - order_variances[-1]
         return [
             ((-1.0) ** (s - 1) / s) * weighted_sum(beyond[s:], self.polynomials[: self._q + 1 - s])
             for s in range(1, self._q + 1)
         ]
 
-    def by_sums(self, strengths: Array) -> list[Array]:
+    def by_sums(self, order_variances: Array) -> list[Array]:
         """Return the derivatives in the sums over the choices."""
-        slopes = [] if self._by_kernels_alone else self._by_powers(strengths)
+        slopes = [] if self._by_kernels_alone else self._by_powers(order_variances)
         if self._of_choices is not None:
-            slopes.append(strengths[-1] * self._product)
+            slopes.append(order_variances[-1] * self._product)
         return slopes
 
-    def by_kernels(self, strengths: Array) -> list[Array]:
+    def by_kernels(self, order_variances: Array) -> list[Array]:
         """Return the derivatives in the values of each base kernel."""
         if self._by_kernels_alone:
-            of_orders = _slopes_one_by_one(self._kernels, strengths[:-1] - strengths[-1])
-            beyond = self._products_of_others(strengths[-1])
+            of_orders = _slopes_one_by_one(
+                self._kernels, order_variances[:-1] - order_variances[-1]
+            )
+            beyond = self._products_of_others(order_variances[-1])
             return [a + b for a, b in zip(of_orders, beyond, strict=True)]
-        first, *higher = self._by_powers(strengths)
+        first, *higher = self._by_powers(order_variances)
         coefficients = [(s + 2) * by_power for s, by_power in enumerate(higher)]
-        slopes = self._products_of_others(strengths[-1])
+        slopes = self._products_of_others(order_variances[-1])
         for kernel, slope in zip(self._kernels, slopes, strict=True):
             slope += first
             if coefficients:
@@ -199,14 +203,14 @@ class Terms:
                 slope += polynomial
         return slopes
 
-    def _products_of_others(self, strength: float) -> list[Array]:
-        """Return the strength times prod_{v != u} (1 + k~_v), for each base kernel u; or zeros.
+    def _products_of_others(self, order_variance: float) -> list[Array]:
+        """Return the variance times prod_{v != u} (1 + k~_v), for each base kernel u; or zeros.
 
         By products from both ends: no factor is divided out, for it may be zero.
         """
         if self._of_choices is None:
             return [np.zeros_like(kernel) for kernel in self._kernels]
-        products = [strength * self._of_choices] if self._kernels else []
+        products = [order_variance * self._of_choices] if self._kernels else []
         for factor in self._factors[:-1]:
             products.append(products[-1] * factor)
         after = np.ones_like(self._of_choices)

@@ -166,13 +166,14 @@ def test_first_plain_order_is_the_mean_of_the_base_kernels():
 def test_plain_orders_are_means_over_sets(max_order):
     kernel = kernel_of(CHOICES, max_order, orthogonal=False)
     points = CHOICES.sample(20, np.random.default_rng(1))
-    log_weights, log_strengths = np.array([-1.0, 0.3, -0.2, 0.9]), np.array([0.2, -0.7, 0.5, 0.1])
-    log_strengths = log_strengths[:max_order]
-    theta = np.concatenate([log_weights, [0.0], log_strengths])
+    log_weights = np.array([-1.0, 0.3, -0.2, 0.9])
+    log_order_variances = np.array([0.2, -0.7, 0.5, 0.1])
+    log_order_variances = log_order_variances[:max_order]
+    theta = np.concatenate([log_weights, [0.0], log_order_variances])
     differs = points[:, None, :] != points[None, :, :]
     base_kernels = np.exp(-np.exp(log_weights) * differs)
     expected = sum(
-        np.exp(log_strengths[q - 1])
+        np.exp(log_order_variances[q - 1])
         * np.mean(
             [
                 base_kernels[:, :, list(s)].prod(axis=2)
@@ -182,13 +183,13 @@ def test_plain_orders_are_means_over_sets(max_order):
         )
         for q in range(1, max_order + 1)
     )
-    expected /= np.exp(log_strengths).sum()
+    expected /= np.exp(log_order_variances).sum()
     matrix = kernel.matrix(theta, kernel.prepare(points))
     np.testing.assert_allclose(matrix, expected, rtol=0.0, atol=1e-13)
 
 
 # ------------------------------------------------------------------- orthogonal orders
-def test_all_orders_of_strength_one_are_the_product():
+def test_all_orders_of_variance_one_are_the_product():
     kernel = kernel_of(CHOICES, len(CHOICES))
     heat = KernelBuilder(CHOICES, Model()).kernel()
     log_weights = np.array([-1.0, 0.3, -2.0, 0.9])
@@ -257,17 +258,17 @@ def test_single_effects_do_not_overlap_with_pairs(max_order):
 
 
 def test_shares_of_the_orders():
-    log_weights, log_strengths = np.array([-1.0, 0.3, -2.0, 0.9]), np.array([0.4, -0.6, 0.2])
+    log_weights, log_order_variances = np.array([-1.0, 0.3, -2.0, 0.9]), np.array([0.4, -0.6, 0.2])
     rho, g = np.exp(-np.exp(log_weights)), np.array(SIZES)
     own = (1 - rho) * (1 - 1 / g) / (rho + (1 - rho) / g)
     variances = np.array(
         [
-            np.exp(np.append(0.0, log_strengths)[q])
+            np.exp(np.append(0.0, log_order_variances)[q])
             * sum(np.prod(own[list(some)]) for some in itertools.combinations(range(4), q))
             for q in range(4)
         ]
     )
-    theta = np.concatenate([log_weights, [0.0], log_strengths])
+    theta = np.concatenate([log_weights, [0.0], log_order_variances])
     shares = kernel_of(CHOICES, 3).order_shares(theta)
     np.testing.assert_allclose(shares, variances / variances.sum(), rtol=1e-12)
 
@@ -330,8 +331,8 @@ def test_additive_functions_have_no_interactions():
     [(CHOICES, {}), (CHOICES, {"graphs": {"x1": "cycle"}, "quantitative": ["x2"]}), (MIXED, {})],
     ids=["choices", "graphs", "mixed"],
 )
-def test_remainder_is_all_higher_orders_of_one_strength(space, known, max_order):
-    """Against the kernel of all orders, in which the higher ones have the same strength."""
+def test_remainder_is_all_higher_orders_of_one_variance(space, known, max_order):
+    """Against the kernel of all orders, in which the higher ones have the same variance."""
     kernel = kernel_of(space, max_order, remainder=True, **known)
     every = kernel_of(space, len(space), remainder=True, **known)
     assert kernel.has_remainder and not every.has_remainder

@@ -336,13 +336,13 @@ def test_additive():
     assert_same(core, theta, additive.decomposition, RATES, components, space=space_of(MANY))
 
 
-@pytest.mark.parametrize("strength", [0.2, 1.7])
-def test_additive_with_a_constant_of_its_own(strength):
+@pytest.mark.parametrize("order_variance", [0.2, 1.7])
+def test_additive_with_a_constant_of_its_own(order_variance):
     """The structure has an effect of each parameter, without mean, and a constant apart."""
     core = kernel_of(Model(structure=Additive(remainder=False)), space_of(MANY))
-    theta = [*LOG_RATES, 0.0, np.log(strength)]
+    theta = [*LOG_RATES, 0.0, np.log(order_variance)]
     definition = additive.orthogonal_orders
-    assert_same(core, theta, definition, RATES, MANY, [1.0, strength], space=space_of(MANY))
+    assert_same(core, theta, definition, RATES, MANY, [1.0, order_variance], space=space_of(MANY))
 
 
 @pytest.mark.parametrize("max_order", [2, 3, 5])
@@ -357,12 +357,12 @@ def test_plain_interaction_orders(max_order):
 
 @pytest.mark.parametrize("max_order", [1, 2, 4, 5])
 def test_orthogonal_interaction_orders(max_order):
-    strengths = np.array([1.0, 0.7, 1.9, 0.3, 1.2, 0.8])[: max_order + 1]
+    order_variances = np.array([1.0, 0.7, 1.9, 0.3, 1.2, 0.8])[: max_order + 1]
     structure = InteractionOrders(max_order, remainder=False)
     core = kernel_of(Model(structure=structure), space_of(MANY))
-    theta = [*LOG_RATES, 0.0, *np.log(strengths[1:])]
+    theta = [*LOG_RATES, 0.0, *np.log(order_variances[1:])]
     definition = additive.orthogonal_orders
-    assert_same(core, theta, definition, RATES, MANY, strengths, space=space_of(MANY))
+    assert_same(core, theta, definition, RATES, MANY, order_variances, space=space_of(MANY))
 
 
 @pytest.mark.parametrize("n_edges", [None, 2])

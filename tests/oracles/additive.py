@@ -38,11 +38,11 @@ def plain_orders(left, right, rates, variances):
     )
 
 
-def orthogonal_orders(left, right, rates, sizes, strengths):
+def orthogonal_orders(left, right, rates, sizes, order_variances):
     """sum_q tau_q e_q of orthogonal factors, q = 0, 1, ..., over the variance of any point."""
     point = left[:1]
     total, own = (
-        sum(tau * elementary_symmetric(base_kernels, q) for q, tau in enumerate(strengths))
+        sum(tau * elementary_symmetric(base_kernels, q) for q, tau in enumerate(order_variances))
         for base_kernels in (
             orthogonal_factors(left, right, rates, sizes),
             orthogonal_factors(point, point, rates, sizes),
