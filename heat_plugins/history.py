@@ -1,4 +1,4 @@
-"""What is known when a point is asked for."""
+"""The history of a study, as arrays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class History:
             asked for.
         values: (n,) their values, to be minimised, or (n, M) of M objectives; infinities are
             allowed, NaN is not.
-        asked_from: (n,) the trust region each was asked for (``NO_REGION`` if none).
+        region_ids: (n,) index of the trust region each was suggested in, or ``NO_REGION``.
         pending: (p, d) points under evaluation.
         failed: (q, d) points of trials that ended without a value. They need not be proposed
             again.
@@ -38,7 +38,7 @@ class History:
 
     points: Array
     values: Array
-    asked_from: Indices
+    region_ids: Indices
     pending: Array
     failed: Array
     constraints: Array | None = None
@@ -59,7 +59,7 @@ class History:
         space: Space,
         points: Array,
         values: Array,
-        asked_from: Indices | None = None,
+        region_ids: Indices | None = None,
         pending: Array | None = None,
         failed: Array | None = None,
         constraints: Array | None = None,
@@ -67,12 +67,12 @@ class History:
     ) -> History:
         """Return a history with whatever is not given empty."""
         nothing = np.empty((0, len(space)))
-        if asked_from is None:
-            asked_from = np.full(len(points), NO_REGION, dtype=np.int64)
+        if region_ids is None:
+            region_ids = np.full(len(points), NO_REGION, dtype=np.int64)
         return History(
             points,
             values,
-            asked_from,
+            region_ids,
             nothing if pending is None else pending,
             nothing if failed is None else failed,
             constraints,
@@ -100,20 +100,20 @@ class History:
         """(p + q, d) points that need not be proposed again though no value is known."""
         return np.concatenate([self.failed, self.pending])
 
-    def without_halves(self, optional: Bools) -> History:
-        """Return the history without unfinished points that lack more than ``optional`` (d,).
+    def drop_incomplete(self, optional: Bools) -> History:
+        """Return the history without incomplete points, which lack more than ``optional`` (d,).
 
         Trials that failed before they had asked for everything are nowhere in particular.
         """
 
-        def is_whole(points: Array) -> Bools:
-            whole: Bools = np.all(~np.isnan(points[:, ~optional]), axis=1)
-            return whole
+        def is_complete(points: Array) -> Bools:
+            complete: Bools = np.all(~np.isnan(points[:, ~optional]), axis=1)
+            return complete
 
-        kept, after = is_whole(self.failed), self.failed_after
+        kept, after = is_complete(self.failed), self.failed_after
         return replace(
             self,
-            pending=self.pending[is_whole(self.pending)],
+            pending=self.pending[is_complete(self.pending)],
             failed=self.failed[kept],
             failed_after=None if after is None else after[kept],
         )

@@ -42,12 +42,12 @@ from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.settings import Settings
 from heat_plugins.space import Array, Space
 from heat_plugins.space.point_set import PointSet
-from heat_plugins.task import NothingAllowed, Problem, Suggestion, Task
+from heat_plugins.task import NoFeasiblePoint, Problem, Suggestion, Task
 
 __all__ = [
     "FitCache",
     "History",
-    "NothingAllowed",
+    "NoFeasiblePoint",
     "Problem",
     "Settings",
     "Suggestion",
@@ -84,7 +84,7 @@ def suggest(
     cache = FitCache() if cache is None else cache
     task = Task.of(problem, history, settings, cache)
     if task.whole.is_empty(task.history.points):
-        raise NothingAllowed("no point was found that keeps the limits")
+        raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
     if settings.is_starting_up(len(problem.space), n_complete, n_failed):

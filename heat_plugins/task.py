@@ -28,14 +28,14 @@ from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.point_set import PointSet, both
 from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
 
-__all__ = ["NothingAllowed", "Problem", "Suggestion", "Task"]
+__all__ = ["NoFeasiblePoint", "Problem", "Suggestion", "Task"]
 
 N_EMBEDDED = 200  # random points of a subspace, of which one may be new
 N_DENIED = 200  # points with parameters that later trials lack, of which one may be new
 
 
-class NothingAllowed(ValueError):
-    """No point was found that the user's own rule allows."""
+class NoFeasiblePoint(ValueError):
+    """No feasible point was found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Suggestion:
 
     Args:
         point: (d,) where to evaluate; NaN where a parameter will not be asked for.
-        asked_from: Index of the trust region, to be remembered with the trial.
+        region_id: Index of the trust region, to be remembered with the trial.
         is_new: False only where every point of the space is in the history already.
         chosen: The kernel of the first objective; None for a random point.
         region: The trust region that was searched.
@@ -80,7 +80,7 @@ class Suggestion:
     """
 
     point: Array
-    asked_from: int
+    region_id: int
     is_new: bool
     chosen: KernelFit | None = None
     region: TrustRegion | None = None
@@ -127,7 +127,7 @@ class Task:
             conditions = conditions if conditions.trees else None
         builder = cache.builder_for(space, settings.model, conditions)
         new_beginning = begin_otherwise(space, history.points, history.failed, conditions)
-        history = canonical(history.without_halves(builder.optional), builder.symmetry())
+        history = canonical(history.drop_incomplete(builder.optional), builder.symmetry())
         known = np.concatenate([history.points, history.without_value])
         if conditions is not None:
             # A known point that has more than its conditions say is one that lacks it, to them.
@@ -197,7 +197,7 @@ class Task:
         elif point is None:
             point = unseen_point(self.whole, self.nothing, rng, self.history.points)
         if point is None:
-            raise NothingAllowed("no point was found that is allowed")
+            raise NoFeasiblePoint("no point was found that is allowed")
         return Suggestion(point, NO_REGION, is_new, optional=self.optional)
 
 

@@ -13,7 +13,7 @@ SPACE = Space((Categorical("a", "xyz"), Categorical("b", "xyz"), Float("f", 0, 1
 def test_what_is_not_given_is_empty():
     points = SPACE.sample(4, np.random.default_rng(0))
     history = History.of(SPACE, points, np.arange(4.0))
-    assert history.asked_from.tolist() == [NO_REGION] * 4
+    assert history.region_ids.tolist() == [NO_REGION] * 4
     assert history.pending.shape == history.failed.shape == history.without_value.shape == (0, 3)
     assert history.constraints is None
     assert history.constraint_values.shape == (4, 0)

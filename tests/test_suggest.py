@@ -18,7 +18,7 @@ from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, RandomDecomposition
-from heat_plugins.suggest import FitCache, History, NothingAllowed, Problem, Settings, suggest
+from heat_plugins.suggest import FitCache, History, NoFeasiblePoint, Problem, Settings, suggest
 
 FEW = settings(deadline=None, max_examples=12)
 SMALL_SEARCH = SearchBudget(
@@ -68,7 +68,7 @@ def extended(history, suggestion, value):
         history,
         points=np.concatenate([history.points, suggestion.point[None]]),
         values=np.append(history.values, value),
-        asked_from=np.append(history.asked_from, suggestion.asked_from),
+        region_ids=np.append(history.region_ids, suggestion.region_id),
     )
 
 
@@ -78,7 +78,7 @@ def run(space, n, settings, cache=None, objective=value_of, seed=0):
     for i in range(n):
         rng = np.random.default_rng([seed, i])
         suggestion = suggest(Problem(space), history, settings, rng, cache=cache)
-        asked.append((suggestion.point, suggestion.asked_from, suggestion.is_new))
+        asked.append((suggestion.point, suggestion.region_id, suggestion.is_new))
         history = extended(history, suggestion, objective(suggestion.point[None])[0])
     return asked
 
@@ -117,7 +117,7 @@ def test_the_same_arguments_give_the_same_point(space, deterministic):
             Problem(space), history, options, np.random.default_rng(5), cache=cache_or_none
         )
         np.testing.assert_array_equal(again.point, first.point)
-        assert (again.asked_from, again.is_new) == (first.asked_from, first.is_new)
+        assert (again.region_id, again.is_new) == (first.region_id, first.is_new)
     for array, old in zip(dataclasses.astuple(history), before, strict=True):
         np.testing.assert_array_equal(array, old)
     assert is_valid(space, first.point)
@@ -180,7 +180,7 @@ def test_start_up_is_random_and_belongs_to_no_region():
             suggest(Problem(MIXED), history, options, np.random.default_rng([n, seed]))
             for seed in range(20)
         ]
-    assert {suggestion.asked_from for suggestion in points} == {NO_REGION}
+    assert {suggestion.region_id for suggestion in points} == {NO_REGION}
     codes = np.array([suggestion.point for suggestion in points])
     assert all(is_valid(MIXED, point) for point in codes)
     for column in np.flatnonzero(np.isfinite(MIXED.n_levels)):
@@ -188,7 +188,7 @@ def test_start_up_is_random_and_belongs_to_no_region():
     assert (
         suggest(
             Problem(MIXED), some_history(MIXED, 5), options, np.random.default_rng(0)
-        ).asked_from
+        ).region_id
         == 0
     )
 
@@ -209,7 +209,7 @@ def test_nothing_known_gives_a_random_point(n_startup):
     nothing = some_history(MIXED, 0)
     suggestion = suggest(Problem(MIXED), nothing, options, np.random.default_rng(0))
     assert is_valid(MIXED, suggestion.point)
-    assert suggestion.is_new and suggestion.asked_from == NO_REGION
+    assert suggestion.is_new and suggestion.region_id == NO_REGION
     assert nothing.points.shape == nothing.pending.shape == nothing.failed.shape == (0, 7)
 
 
@@ -474,12 +474,12 @@ def test_suggestions_stay_near_the_centre_of_a_small_region():
     rules = TrustRegionRules(first_scale=0.3, factor=1.5, failures_to_shrink=5)
     points = space.sample(14, np.random.default_rng(0))
     values = np.array([0.0] + [1.0] * 13)
-    history = History.of(space, points, values, asked_from=np.zeros(14, dtype=np.int64))
+    history = History.of(space, points, values, region_ids=np.zeros(14, dtype=np.int64))
     options = dataclasses.replace(QUICK, trust_region=rules)
     for seed in range(5):
         suggestion = suggest(Problem(space), history, options, np.random.default_rng(seed))
         assert (suggestion.point != points[0]).sum() <= math.ceil(0.3 / 1.5**2 * 12)
-        assert suggestion.asked_from == 0
+        assert suggestion.region_id == 0
 
 
 def test_every_region_is_tagged_with_its_number():
@@ -752,7 +752,7 @@ def test_only_what_is_allowed_is_suggested(n, rules):
 @pytest.mark.parametrize("space", [MIXED, GRID], ids=["mixed", "grid"])
 def test_nothing_allowed_is_an_error(space, n):
     history = some_history(space, n)
-    with pytest.raises(NothingAllowed):
+    with pytest.raises(NoFeasiblePoint):
         suggest(
             Problem(space, allowed=lambda points: np.zeros(len(points), dtype=bool)),
             history,

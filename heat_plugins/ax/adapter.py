@@ -44,7 +44,7 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import NothingAllowed, Problem, Suggestion, suggest
+from heat_plugins.suggest import NoFeasiblePoint, Problem, Suggestion, suggest
 
 __all__ = ["HeatAdapter", "HeatStartAdapter"]
 
@@ -191,7 +191,7 @@ class HeatStartAdapter(Adapter):
                 ObservationFeatures(
                     parameters=self._codes.coordinates(suggestion.point),
                     metadata={
-                        REGION_KEY: suggestion.asked_from if has_region else NO_REGION,
+                        REGION_KEY: suggestion.region_id if has_region else NO_REGION,
                         FIXED_KEY: self._fixed,
                     },
                 )
@@ -239,7 +239,7 @@ class HeatStartAdapter(Adapter):
                 settings = replace(generator.settings, model=self._model)
                 fits = {} if aim is None else self._fits(history, aim)
                 return suggest(problem, history, settings, rng, generator.cache, fits)
-        except NothingAllowed as error:
+        except NoFeasiblePoint as error:
             raise SearchSpaceExhausted(
                 "No parameterization was found that satisfies the parameter constraints."
             ) from error

@@ -156,7 +156,7 @@ def history_of(
     return History(
         points=points[is_known],
         values=values[is_known, 0] if values.shape[1] == 1 else values[is_known],
-        asked_from=regions[is_known],
+        region_ids=regions[is_known],
         pending=_not_among(np.concatenate([pending, points[~is_known]]), points[is_known]),
         failed=failed,
         constraints=constraints[is_known] if constraints.shape[1] else None,

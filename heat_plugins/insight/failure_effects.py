@@ -104,7 +104,7 @@ def failure_effects(
     """Return what failures depend on; None where no trial has failed."""
     if not len(history.failed):
         return None
-    placed = canonical(history.without_halves(builder.optional), builder.symmetry())
+    placed = canonical(history.drop_incomplete(builder.optional), builder.symmetry())
     n_failed, n_complete = len(history.failed), len(history.points)
     nothing = FailureEffects(n_failed, n_complete, n_failed - len(placed.failed))
     # Points under evaluation have no label yet, and make no interval smaller.

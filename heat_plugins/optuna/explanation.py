@@ -162,7 +162,7 @@ def explain(
     cache = FitCache()
     conditions = learn_conditions(space, history.points)
     builder = cache.builder_for(space, settings.model, conditions)
-    history = canonical(history.without_halves(builder.optional), builder.symmetry())
+    history = canonical(history.drop_incomplete(builder.optional), builder.symmetry())
     model = outcome_of(builder, history, settings, cache, objective)
     # Loaded here: SciPy's statistics take a while, and a sampler seldom explains.
     from heat_plugins.insight.sobol import FEW_EVALUATIONS, fit_everywhere, scaled, sobol_indices

@@ -52,7 +52,7 @@ from heat_plugins.search.regions import RegionName, rules_of
 from heat_plugins.search.searches import SearchName
 from heat_plugins.space import Array, Space
 from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
-from heat_plugins.suggest import NothingAllowed, Problem, Settings, Suggestion, suggest
+from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion, suggest
 
 __all__ = ["HeatSampler"]
 
@@ -441,7 +441,7 @@ class HeatSampler(BaseSampler):
             suggestion = self._suggest(reader, history, settings, rng, fixed)
             # A point that was partly given says nothing about the region it did not choose.
             has_region = settings.trust_region is not None and not reader.fixed_columns(trial)
-            region = suggestion.asked_from if has_region else NO_REGION
+            region = suggestion.region_id if has_region else NO_REGION
             reserve_point = partial(self._write_reservation, study, trial, reader, region)
             if not suggestion.is_new:
                 break
@@ -464,7 +464,7 @@ class HeatSampler(BaseSampler):
             try:
                 problem = Problem(reader.space, fixed, self._allowed)
                 return suggest(problem, history, settings, rng, self._cache)
-            except NothingAllowed:
+            except NoFeasiblePoint:
                 if fixed:  # whoever enqueues a value wants it, whatever else was said
                     problem = Problem(reader.space, fixed)
                     return suggest(problem, history, settings, rng, self._cache)

@@ -182,7 +182,7 @@ class StudyReader:
         return History(
             points=self.space.stack([row.point for row in rows]),
             values=values[:, 0] if n_objectives == 1 else values,
-            asked_from=np.array([reserved_region(row.trial) for row in rows], dtype=np.int64),
+            region_ids=np.array([reserved_region(row.trial) for row in rows], dtype=np.int64),
             pending=self.space.stack([]),
             failed=self.space.stack([row.point for row in self._failed]),
             constraints=constraints_of([row.constraints for row in rows]),

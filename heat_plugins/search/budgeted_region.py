@@ -60,7 +60,7 @@ class BudgetedRegionRules:
 def replay_budget(
     points: Array,
     ranking: Array,
-    asked_from: Indices,
+    region_ids: Indices,
     space: Space,
     rules: BudgetedRegionRules,
     stages: Sequence[Stage] = (),
@@ -71,7 +71,7 @@ def replay_budget(
     Args:
         points: (n, d) points of the finished trials, in order of completion.
         ranking: (n, M) their constrained ranking, minimised.
-        asked_from: (n,) index of the region each was asked for, or ``NO_REGION``.
+        region_ids: (n,) index of the region each was suggested in, or ``NO_REGION``.
         space: The space of the points.
         rules: When the region changes.
         stages: Those before the search is in the whole space; they are one region.
@@ -93,7 +93,7 @@ def replay_budget(
         best, index = type(best)(), index + 1
         state.begin_anew(n_ended)
 
-    for i, (value, tag) in enumerate(zip(rows, asked_from.tolist(), strict=True)):
+    for i, (value, tag) in enumerate(zip(rows, region_ids.tolist(), strict=True)):
         n_ended = int(n_before[i])
         state.go_to(n_ended)
         if tag == index + 1:

@@ -72,7 +72,7 @@ def region_after(
     if rules is None:
         return TrustRegion()
     failed_after = history.failed_after if counts_failures else None
-    trials = history.points, ranking, history.asked_from, space
+    trials = history.points, ranking, history.region_ids, space
     if isinstance(rules, BudgetedRegionRules):
         return replay_budget(*trials, rules, stages, failed_after)
     return replay(*trials, rules, failed_after)

@@ -97,7 +97,7 @@ class TrustRegion:
 def replay(
     points: Array,
     values: Array,
-    asked_from: Indices,
+    region_ids: Indices,
     space: Space,
     rules: TrustRegionRules,
     failed_after: Indices | None = None,
@@ -107,7 +107,7 @@ def replay(
     Args:
         points: (n, d) points of the finished trials, in order of completion.
         values: (n,) their values, minimised; (n, M) of several objectives.
-        asked_from: (n,) index of the region each was asked for, or ``NO_REGION``.
+        region_ids: (n,) index of the region each was suggested in, or ``NO_REGION``.
         space: The space of the points.
         rules: When the region changes.
         failed_after: (q,) after how many of the trials each of those failed that have no value;
@@ -141,7 +141,7 @@ def replay(
             smaller, left = smaller / rules.factor, left - patience
         return smaller, 0, min(left, patience - 1)
 
-    for i, (value, tag) in enumerate(zip(rows, asked_from.tolist(), strict=True)):
+    for i, (value, tag) in enumerate(zip(rows, region_ids.tolist(), strict=True)):
         if n_asked:
             n_lost += int(n_failed[i])
             scale, successes, failures = after_failed(int(n_failed[i]))

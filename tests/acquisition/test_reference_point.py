@@ -37,7 +37,7 @@ def run(reference, n=18, n_startup=8, seed=0, rules=None):
         found = suggest(Problem(SPACE, reference=reference), history, options, rng)
         assert np.isfinite(found.acquisition)
         points = np.vstack([points, found.point])
-        asked = np.append(asked, found.asked_from)
+        asked = np.append(asked, found.region_id)
     return two_values(points)[n_startup:]
 
 

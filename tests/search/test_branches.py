@@ -103,7 +103,7 @@ def run(n_trials, deterministic=True, seed=0):
         suggestion = suggest(Problem(SPACE), history, Settings(deterministic=deterministic), rng)
         rows.append(suggestion.point.tolist())
         values.append(value_of(suggestion.point))
-        tags.append(suggestion.asked_from)
+        tags.append(suggestion.region_id)
     return np.array(rows), np.array(values), np.array(tags)
 
 
@@ -126,7 +126,7 @@ def test_a_new_region_is_begun_only_where_next_to_nothing_is_expected():
     suggestion = suggest(
         Problem(SPACE), before, Settings(deterministic=True), np.random.default_rng(0)
     )
-    assert suggestion.asked_from == 0
+    assert suggestion.region_id == 0
     assert suggestion.acquisition >= NEXT_TO_NOTHING or not suggestion.region.is_searched
 
 
@@ -136,7 +136,7 @@ def test_what_noise_may_hide_is_not_given_up():
     twice, both = np.concatenate([rows, rows]), np.concatenate([noisy, values])
     history = History.of(SPACE, twice, both, np.zeros(len(twice), np.int64))
     suggestion = suggest(Problem(SPACE), history, Settings(), np.random.default_rng(0))
-    assert suggestion.asked_from == 0
+    assert suggestion.region_id == 0
 
 
 def test_without_conditions_a_region_ends_by_shrinking_alone():
@@ -148,4 +148,4 @@ def test_without_conditions_a_region_ends_by_shrinking_alone():
     assert learn_conditions(space, rows) is None
     history = History.of(space, rows, values, np.full(40, NO_REGION))
     suggestion = suggest(Problem(space), history, Settings(deterministic=True), rng)
-    assert suggestion.asked_from == 0
+    assert suggestion.region_id == 0

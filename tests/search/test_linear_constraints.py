@@ -12,7 +12,7 @@ from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegionRules
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
 from heat_plugins.space.conditions import conditions_of
-from heat_plugins.suggest import History, NothingAllowed, Problem, Settings, suggest
+from heat_plugins.suggest import History, NoFeasiblePoint, Problem, Settings, suggest
 
 CHECKED = settings(deadline=None, max_examples=60)
 SMALL_SEARCH = SearchBudget(population=40, generations=4, parents=10, ascents=2, ascent_steps=8)
@@ -271,7 +271,7 @@ def test_limits_that_nothing_keeps_are_an_error(space, n):
     assert feasible_point(limits, space, {}) is None
     rng = np.random.default_rng(0)
     points = space.sample(n, rng)
-    with pytest.raises(NothingAllowed):
+    with pytest.raises(NoFeasiblePoint):
         suggest(
             Problem(space, limits=limits), History.of(space, points, value_of(points)), QUICK, rng
         )
@@ -313,7 +313,7 @@ def run(space, limits, objective, n, **options):
         history = History.of(space, points, objective(points), asked)
         found = suggest(Problem(space, limits=limits), history, chosen, rng)
         points = np.vstack([points, found.point])
-        asked = np.append(asked, found.asked_from)
+        asked = np.append(asked, found.region_id)
     assert limits.holds(points).all()
     return points[np.argmin(objective(points))]
 

@@ -146,4 +146,4 @@ def test_a_region_begins_where_the_best_of_those_before_have_the_highest_bound()
     new = everything[~PointSet(points).contains(everything)]
     bound = ConfidenceBound(known, exploration(25))
     assert suggestion.acquisition == pytest.approx(bound(new).max(), abs=1e-9)
-    assert suggestion.asked_from == region.index
+    assert suggestion.region_id == region.index

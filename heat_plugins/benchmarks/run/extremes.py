@@ -46,18 +46,18 @@ def _measured(name: str) -> tuple[float, float, float]:
             rng = np.random.default_rng([0, trial])
             suggestion = suggest(Problem(space), history, Settings(), rng, cache)
         seconds.append(time.process_time() - began)
-        history = _with_another(history, suggestion.point, suggestion.asked_from)
+        history = _with_another(history, suggestion.point, suggestion.region_id)
     return seconds[0], float(np.median(seconds[1:])), peak_megabytes() - before
 
 
-def _with_another(history: History, point: Array, asked_from: int) -> History:
+def _with_another(history: History, point: Array, region_id: int) -> History:
     """Return the history with one more trial, whose outputs are those of the first one."""
     constraints = history.constraints
     return replace(
         history,
         points=np.concatenate([history.points, point[None]]),
         values=np.concatenate([history.values, history.values[:1]]),
-        asked_from=np.append(history.asked_from, asked_from),
+        region_ids=np.append(history.region_ids, region_id),
         constraints=None
         if constraints is None
         else np.concatenate([constraints, constraints[:1]]),
