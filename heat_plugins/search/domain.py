@@ -213,7 +213,7 @@ class Domain:
         points[:, self.free_numeric] = low + points[:, self.free_numeric] * (high - low)
         points = self.project(points, rng)
         if self._limited_box is not None:
-            points = self._limited_box.stir(points, self.inside, rng)
+            points = self._limited_box.hit_and_run(points, self.inside, rng)
         return points
 
     @cached_property
@@ -262,7 +262,7 @@ class Domain:
         """Return a point (d,), taken back on the way from its start (d,) if limits ask for it."""
         if self._limited_box is None:
             return point
-        moved: Array = self._limited_box.pull(point[None], start)[0]
+        moved: Array = self._limited_box.shrink_to_interior(point[None], start)[0]
         return moved
 
     def _limited(self, points: Array, rng: np.random.Generator) -> Array:
@@ -288,7 +288,7 @@ class Domain:
             points[rows[: len(drawn)]] = drawn
         rows = np.flatnonzero(~self.limits.holds(points))
         moved = self._limited(points[rows], rng)
-        points[rows] = self._limited_box.stir(moved, self.inside, rng)
+        points[rows] = self._limited_box.hit_and_run(moved, self.inside, rng)
         return points
 
     def enumerate(self) -> Array:

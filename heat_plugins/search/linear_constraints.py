@@ -1,4 +1,4 @@
-"""Linear limits: which points keep them, and how points that do not are moved to keep them.
+"""Linear constraints: which points are feasible, and how others are made so.
 
 Notation
     ===========  =====================================================================
@@ -135,37 +135,39 @@ class LimitedBox:
         take the steps that are still needed. At last all columns go to a point ``inside``
         (d,), if one is known.
         """
-        points = self.slide(points, inside)
+        points = self.project(points, inside)
         for turn in range(TURNS if len(self._stepped) else 0):
             rows = np.flatnonzero(~self._limits.holds(points))
             if not len(rows):
                 return points
             moved = points[rows]
             if turn == 0:
-                moved = self._snap(self._slide(moved, self._numeric))
-            points[rows] = self.slide(self._step(moved, rng), inside)
+                moved = self._snap(self._alternating_projections(moved, self._numeric))
+            points[rows] = self.project(self._step(moved, rng), inside)
         rows = np.flatnonzero(~self._limits.holds(points))
         if inside is not None and len(rows):
             moved, columns = points[rows], self._stepped
             known = ~np.isnan(moved[:, columns]) & ~np.isnan(inside[columns])
             moved[:, columns] = np.where(known, inside[columns], moved[:, columns])
-            points[rows] = self.slide(moved, inside)
+            points[rows] = self.project(moved, inside)
         return points
 
-    def slide(self, points: Array, inside: Array | None) -> Array:
-        """Return points (n, d) whose continuous columns have been moved as far as limits ask.
+    def project(self, points: Array, inside: Array | None) -> Array:
+        """Project points (n, d) onto the limits, moving continuous columns.
 
-        Onto one limit after another. Where these meet at a sharp angle that comes close and
-        no closer, so the last bit is towards a point ``inside`` (d,), if one is known.
+        Onto one limit after another. Where these meet at a sharp angle that comes close and no
+        closer, so the last bit is towards an interior point ``inside`` (d,), if one is known.
         """
-        points = self._slide(points, self._continuous)
+        points = self._alternating_projections(points, self._continuous)
         rows = np.flatnonzero(~self._limits.holds(points))
         if inside is not None and len(rows):
-            points[rows] = self.pull(points[rows], inside)
+            points[rows] = self.shrink_to_interior(points[rows], inside)
         return points
 
-    def pull(self, points: Array, inside: Array) -> Array:
-        """Move points (n, d) towards ``inside`` (d,) in continuous columns, if that can help.
+    def shrink_to_interior(self, points: Array, inside: Array) -> Array:
+        """Shrink points (n, d) towards the interior point ``inside`` (d,), if that can help.
+
+        Only continuous columns are moved.
 
         With e the excess at a point and e' the one at the end, where it is not above 0, a
         limit is met after e / (e - e') of the way.
@@ -189,11 +191,11 @@ class LimitedBox:
         points[:, columns] = np.clip(x + share * (inside[columns] - x), low, high)
         return points
 
-    def stir(self, points: Array, inside: Array | None, rng: np.random.Generator) -> Array:
-        """Return points (n, d) after a random walk through the continuous columns.
+    def hit_and_run(self, points: Array, inside: Array | None, rng: np.random.Generator) -> Array:
+        """Return points (n, d) after a hit-and-run walk through the continuous columns.
 
         Points that keep the limits go on keeping them, and wherever they came from they end
-        up anywhere: each step leads to a random place on a random line (hit and run). From a
+        up anywhere: each step leads to a random place on a random line. From a
         corner few lines lead away, so all begin halfway to a point ``inside`` (d,).
         """
         columns = self._continuous
@@ -217,12 +219,12 @@ class LimitedBox:
             way = behind + rng.random(len(x)) * (ahead - behind)
             way = np.where(np.isfinite(way), way, 0.0)[:, None]
             x, room = x + way * line, room - way * slope
-        stirred = points.copy()
-        stirred[:, columns] = np.where(exists, np.clip(x, low, high), np.nan)
-        holds = self._limits.holds(stirred)[:, None]
-        return np.where(holds, stirred, points)
+        walked = points.copy()
+        walked[:, columns] = np.where(exists, np.clip(x, low, high), np.nan)
+        holds = self._limits.holds(walked)[:, None]
+        return np.where(holds, walked, points)
 
-    def _slide(self, points: Array, columns: Indices) -> Array:
+    def _alternating_projections(self, points: Array, columns: Indices) -> Array:
         """Project points (n, d) onto one limit after another, moving numeric columns (c,)."""
         points, weights = points.copy(), self._limits.weights[:, columns]
         limits = np.flatnonzero(np.any(weights != 0.0, axis=1))

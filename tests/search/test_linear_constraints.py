@@ -146,7 +146,7 @@ def test_one_limit_is_an_exact_projection():
     rng = np.random.default_rng(0)
     box = box_of(SUM, SIX)
     for point in SIX.sample(20, rng):
-        moved = box.slide(point[None], None)[0]
+        moved = box.project(point[None], None)[0]
         assert moved.sum() == pytest.approx(0.3)
         # Optimality: x - moved is t >= 0 where moved is inside, and at most t at zero.
         steps = point - moved
@@ -227,7 +227,7 @@ def test_other_limits_on_what_does_not_exist_are_no_hindrance():
     space = Space(SIX.parameters[:3])
     points = space.sample(50, np.random.default_rng(0))
     points[::2, 2] = np.nan
-    moved = box_of(limits, space).slide(points, np.zeros(3))
+    moved = box_of(limits, space).project(points, np.zeros(3))
     assert limits.holds(moved).all()
     np.testing.assert_array_equal(np.isnan(moved), np.isnan(points))
 
