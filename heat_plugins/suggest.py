@@ -124,7 +124,7 @@ def suggest(
         points = search(acquisition, avoid=task.nothing) if unseen is None else unseen[None]
     if not len(points):
         return task.any_point(rng)
-    point = points[0] if unseen is not None else task.whole.settle(points[:1], rng)[0]
+    point = points[0] if unseen is not None else task.whole.impute_conditionals(points[:1], rng)[0]
     return Suggestion(
         point,
         region.index,

@@ -179,7 +179,7 @@ class Task:
             return None
         rows = rng.choice(np.flatnonzero(is_denied.any(axis=1)), N_DENIED)
         others = self.whole.space.sample(len(rows), rng)
-        others = self.whole.hold(np.where(is_denied[rows], others, points[rows]))
+        others = self.whole.apply_fixed(np.where(is_denied[rows], others, points[rows]))
         fresh = others[~self.avoid.contains(others)]
         return fresh[0] if len(fresh) else None
 

@@ -71,7 +71,9 @@ def _ascend(task: SearchTask, sweep: Sweep, point: Array, value: float) -> tuple
             values = function.of_changes(point, columns, coordinates)
             changed = partial(_changed, point, columns, coordinates)
         else:  # one change may bring others with it
-            settled = domain.settle(apply_changes(point, columns, coordinates), task.rng)
+            settled = domain.impute_conditionals(
+                apply_changes(point, columns, coordinates), task.rng
+            )
             values, changed = function(settled), settled.__getitem__
         best = _best_new(changed, values, value, task.avoid)
         sweep.note(columns, coordinates, values, value)
@@ -129,7 +131,7 @@ def climb(task: SearchTask, points: Array, values: Array) -> tuple[Array, Array]
         moved = domain.keep_limits(moved, points[i])
         if domain.decides_existence(columns):
             # Before it is compared with old points: what is elsewhere may lack parameters.
-            moved = domain.settle(moved[None], task.rng)[0]
+            moved = domain.impute_conditionals(moved[None], task.rng)[0]
         value = task.score(moved[None])[0]
         if value > values[i]:
             points[i], values[i] = moved, value

@@ -1,4 +1,4 @@
-"""Where the next point may lie: the space, cut to a region, with some columns fixed.
+"""The search domain: the space, cut to a region, with some columns fixed.
 
 Notation
     ===========  =====================================================================
@@ -31,7 +31,7 @@ from heat_plugins.space.conditions import Conditions
 
 __all__ = ["Domain", "Region", "differing"]
 
-# Half a unit in the last place decides nothing: how far outside its box a number may be.
+# Tolerance of box membership.
 SLACK = 1e-9
 # How often points that break limits are drawn again, and how many at a time.
 SAMPLE_ROUNDS = 5
@@ -95,7 +95,7 @@ class Domain:
     @cached_property
     def centre(self) -> Array | None:
         """The centre of the region, with the fixed columns as they are."""
-        return None if self.region is None else self.hold(self.region.centre[None])[0]
+        return None if self.region is None else self.apply_fixed(self.region.centre[None])[0]
 
     @cached_property
     def size(self) -> float:
@@ -108,8 +108,8 @@ class Domain:
         columns: Indices = self.free_continuous[~np.isnan(point[self.free_continuous])]
         return columns
 
-    def settle(self, points: Array, rng: np.random.Generator) -> Array:
-        """Return points (n, d) with NaN in inactive columns, and values in all active ones.
+    def impute_conditionals(self, points: Array, rng: np.random.Generator) -> Array:
+        """Impute conditional columns of points (n, d): NaN where inactive, values where active.
 
         A column that has just become active gets the value that it has at the centre, or a
         random one.
@@ -119,14 +119,14 @@ class Domain:
         values = self.space.sample(len(points), rng)
         if self.centre is not None:
             values = np.where(np.isnan(self.centre), values, self.centre)
-        return self.conditions.fill(self.hold(points), self.hold(values))
+        return self.conditions.fill(self.apply_fixed(points), self.apply_fixed(values))
 
     def decides_existence(self, columns: Indices) -> bool:
         """Whether other parameters exist or not because of the values of some columns (c,)."""
         return self.conditions is not None and bool(self.conditions.is_branching[columns].any())
 
-    def hold(self, points: Array) -> Array:
-        """Set the fixed columns of points (n, d)."""
+    def apply_fixed(self, points: Array) -> Array:
+        """Return points (n, d) with the fixed columns set."""
         if not self.fixed:
             return points
         points = points.copy()
@@ -170,7 +170,7 @@ class Domain:
         continuous ones are moved inside of the box; if that does not do, so are those on
         grids, and codes that stand for numbers, whatever their distance from the centre.
         """
-        points = self.settle(points, rng)
+        points = self.impute_conditionals(points, rng)
         points = points.copy()
         if self.centre is not None and self.region is not None:
             columns = self.free_discrete
@@ -185,23 +185,23 @@ class Domain:
                 points[rows, columns] = np.where(
                     stays, points[rows, columns], self.centre[columns]
                 )
-                points = self.settle(points, rng)
+                points = self.impute_conditionals(points, rng)
         low, high = self.bounds(self.free_numeric)
         points[:, self.free_numeric] = np.clip(points[:, self.free_numeric], low, high)
         for column in self.free_numeric:
             points[:, column] = self.space.parameters[column].snap(points[:, column])
-        points = self.hold(points)
+        points = self.apply_fixed(points)
         if self.decides_existence(self.free_numeric):  # what moved may have brought others
-            points = self.settle(points, rng)
+            points = self.impute_conditionals(points, rng)
         elif self.conditions is not None:  # what is given need not exist
             points = self.conditions.deactivate(points)
         return self._limited(points, rng)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
-        points = self.hold(self.space.sample(n, rng))
+        points = self.apply_fixed(self.space.sample(n, rng))
         if self.centre is None or self.region is None:
-            points = self.settle(points, rng)
+            points = self.impute_conditionals(points, rng)
             return points if self.limits is None else self._sample_limited(points, rng)
         columns = self.free_discrete
         if len(columns):
@@ -245,7 +245,7 @@ class Domain:
         """
         if self.limits is None or self.conditions is not None:
             return False
-        return not self.limits.holds(self.hold(known)).any() and self.inside is None
+        return not self.limits.holds(self.apply_fixed(known)).any() and self.inside is None
 
     def slopes_of_limits(self, point: Array, columns: Indices) -> tuple[Array, Array]:
         """Return weights (l, c) in some columns of limits on a point (d,), and room (l,) to them.
@@ -283,7 +283,9 @@ class Domain:
             rows = np.flatnonzero(~self.limits.holds(points))
             if not len(rows):
                 return points
-            drawn = self.settle(self.hold(self.space.sample(SAMPLE_SIZE, rng)), rng)
+            drawn = self.impute_conditionals(
+                self.apply_fixed(self.space.sample(SAMPLE_SIZE, rng)), rng
+            )
             drawn = drawn[self.limits.holds(drawn)][: len(rows)]
             points[rows[: len(drawn)]] = drawn
         rows = np.flatnonzero(~self.limits.holds(points))
@@ -296,7 +298,7 @@ class Domain:
         levels = [np.zeros(1)] * len(self.space)
         for column in self.free:
             levels[column] = self.space.parameters[column].levels()
-        points = self.hold(np.array(list(itertools.product(*levels)), dtype=float))
+        points = self.apply_fixed(np.array(list(itertools.product(*levels)), dtype=float))
         return points if self.conditions is None else self.conditions.deactivate(points)
 
     @cached_property

@@ -35,7 +35,7 @@ class Embedded:
 
     def up(self, points: Array) -> Array:
         """Return points (n, d) of the whole domain from points (n, b) of the subspace."""
-        whole = self._whole.hold(self.subspace.up(points))
+        whole = self._whole.apply_fixed(self.subspace.up(points))
         conditions = self._whole.conditions
         return whole if conditions is None else conditions.deactivate(whole)
 

@@ -41,7 +41,7 @@ def unseen_point(
         points = domain.sample(MANY_POINTS, rng)
         if avoid.symmetry is not None:
             points = avoid.symmetry.spread(points, domain.space, rng)
-            points = domain.settle(domain.hold(points), rng)
+            points = domain.impute_conditionals(domain.apply_fixed(points), rng)
         if near is not None and len(near):
             around = near[rng.integers(len(near), size=MANY_POINTS // 10)]
             around = domain.project(mutate(around, domain, 1.0, rng), rng)

@@ -389,7 +389,9 @@ def test_changes_are_of_what_exists_and_lead_to_points_of_the_domain(domain, see
     columns, coordinates = domain.changes(point)
     assert not np.any(np.isnan(point[columns])) and set(columns) <= set(domain.free)
     assert np.all(coordinates != point[columns])
-    assert_belongs(domain, domain.settle(apply_changes(point, columns, coordinates), rng))
+    assert_belongs(
+        domain, domain.impute_conditionals(apply_changes(point, columns, coordinates), rng)
+    )
 
 
 @given(conditional_domains(), st.integers(0, 2**32))
@@ -417,8 +419,8 @@ def test_settling_keeps_what_exists_and_takes_the_rest_from_the_centre(domain, s
     points = domain.sample(20, rng)
     moved = points.copy()
     moved[:, 0] = rng.integers(3, size=20)
-    settled = domain.settle(moved, rng)
-    fixed = domain.hold(moved)
+    settled = domain.impute_conditionals(moved, rng)
+    fixed = domain.apply_fixed(moved)
     stays = ~np.isnan(fixed) & exist(settled)
     np.testing.assert_array_equal(settled[stays], fixed[stays])
     new = np.isnan(fixed) & exist(settled)

@@ -61,7 +61,7 @@ class Counted:
 def search(space, function, budget=BUDGET, conditions=None, seed=0, region=None):
     domain = Domain(space, region, conditions=conditions)
     rng = np.random.default_rng(seed)
-    starts = domain.settle(space.sample(5, np.random.default_rng(9)), rng)
+    starts = domain.impute_conditionals(space.sample(5, np.random.default_rng(9)), rng)
     avoid = PointSet(np.empty((0, len(space))))
     return maximise(SearchTask(function, domain, avoid, starts, rng, budget))[0], rng
 
