@@ -29,7 +29,7 @@ from heat_plugins.history import History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
-from heat_plugins.search.branches import NEXT_TO_NOTHING
+from heat_plugins.search.branches import NEGLIGIBLE_LOG_EI
 from heat_plugins.search.budgeted_region import Stage
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.embedded import Embedded
@@ -88,7 +88,7 @@ def suggest(
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
     if settings.is_starting_up(len(problem.space), n_complete, n_failed):
-        return task.any_point(rng, subspace)
+        return task.random_suggestion(rng, subspace)
     rules = settings.trust_region
     acquisition_builder = AcquisitionBuilder(
         task.history,
@@ -123,7 +123,7 @@ def suggest(
         is_new = unseen is not None
         points = search(acquisition, avoid=task.nothing) if unseen is None else unseen[None]
     if not len(points):
-        return task.any_point(rng)
+        return task.random_suggestion(rng)
     point = points[0] if unseen is not None else task.whole.impute_conditionals(points[:1], rng)[0]
     return Suggestion(
         point,
@@ -202,7 +202,7 @@ def _best_points(
     has_branches = (
         is_conditional and not task.whole.fixed and acquisition_builder.has_one_objective
     )
-    around = task.away_from(region) if has_branches else task.avoid
+    around = task.exclude_ended_regions(region) if has_branches else task.avoid
     points = search(acquisition, domain, around)
     if around is not task.avoid and outcomes.expect_failure(points):
         # What the regions before have left over fails: better near one of them than there.
@@ -216,7 +216,7 @@ def _best_points(
         branch_acquisition = acquisition_builder.acquisition(
             outcomes, other, search.draw(task.whole)
         )
-        elsewhere = search(branch_acquisition, avoid=task.away_from(other))
+        elsewhere = search(branch_acquisition, avoid=task.exclude_ended_regions(other))
         if len(elsewhere) and not outcomes.expect_failure(elsewhere):
             region, acquisition, points = other, branch_acquisition, elsewhere
     if not len(points) and domain.region is not None:
@@ -246,7 +246,7 @@ def _expects_little(
     is_exact = outcomes.objectives[0].is_deterministic and not outcomes.constraints
     if not len(points) or not region.is_searched or not is_exact:
         return False
-    return float(acquisition(points[:1])[0]) < NEXT_TO_NOTHING
+    return float(acquisition(points[:1])[0]) < NEGLIGIBLE_LOG_EI
 
 
 def _outcomes(

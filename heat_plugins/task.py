@@ -1,4 +1,4 @@
-"""Where the next point may be, what the history says about that, and what was found.
+"""The optimisation problem, the task that its history makes of it, and the suggestion.
 
 A task is a problem whose history has been read: when parameters exist, which points are the same,
 and which need not be proposed again.
@@ -15,7 +15,7 @@ import numpy as np
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.history import NO_REGION, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
-from heat_plugins.search.branches import is_elsewhere
+from heat_plugins.search.branches import outside_ended_regions
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.embedded import Embedded
 from heat_plugins.search.linear_constraints import LinearLimits
@@ -26,7 +26,7 @@ from heat_plugins.settings import Settings
 from heat_plugins.space import Allowed, Array, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.point_set import PointSet, both
-from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from
+from heat_plugins.space.trial_conditions import avoid_known_failures, conditions_from
 
 __all__ = ["NoFeasiblePoint", "Problem", "Suggestion", "Task"]
 
@@ -126,7 +126,7 @@ class Task:
             history = _as_declared(space, history, conditions)
             conditions = conditions if conditions.trees else None
         builder = cache.builder_for(space, settings.model, conditions)
-        new_beginning = begin_otherwise(space, history.points, history.failed, conditions)
+        unlike_failures = avoid_known_failures(space, history.points, history.failed, conditions)
         history = canonical(history.drop_incomplete(builder.optional), builder.symmetry())
         known = np.concatenate([history.points, history.without_value])
         if conditions is not None:
@@ -135,8 +135,8 @@ class Task:
         if limits is not None:
             allowed = both(limits.holds, allowed)
         avoid = PointSet(known, builder.symmetry(), allowed, space.resolution)
-        if new_beginning is not None and not fixed:
-            avoid = avoid.restricted_to(new_beginning)
+        if unlike_failures is not None and not fixed:
+            avoid = avoid.restricted_to(unlike_failures)
         whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits)
         return Task(builder, history, whole, avoid, allowed)
 
@@ -155,13 +155,13 @@ class Task:
         """The points to avoid where all that are allowed have been tried."""
         return PointSet(np.empty((0, len(self.whole.space))), None, self.allowed)
 
-    def away_from(self, region: TrustRegion) -> PointSet:
-        """Return what a region should avoid: also what belongs to regions before it."""
+    def exclude_ended_regions(self, region: TrustRegion) -> PointSet:
+        """Return what a region should avoid: also what belongs to ended regions."""
         if not region.ended:
             return self.avoid
         ended, space = self.history.points[list(region.ended)], self.whole.space
         return self.avoid.restricted_to(
-            lambda points: is_elsewhere(points, region.centre, ended, space)
+            lambda points: outside_ended_regions(points, region.centre, ended, space)
         )
 
     def unseen_point(self, rng: np.random.Generator) -> Array | None:
@@ -183,7 +183,9 @@ class Task:
         fresh = others[~self.avoid.contains(others)]
         return fresh[0] if len(fresh) else None
 
-    def any_point(self, rng: np.random.Generator, subspace: Subspace | None = None) -> Suggestion:
+    def random_suggestion(
+        self, rng: np.random.Generator, subspace: Subspace | None = None
+    ) -> Suggestion:
         """Return a random new point, in a subspace if one is given, or a random old one."""
         point = None
         if subspace is not None:

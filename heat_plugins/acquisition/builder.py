@@ -29,9 +29,9 @@ __all__ = ["AcquisitionBuilder", "AcquisitionName", "Draw", "distance_to_referen
 
 AcquisitionName = Literal["log-ei", "ucb", "thompson"]
 
-# The power of the probability of success: a trial that fails costs as much as any other and tells
-# less.
-CAUTION = 2.0
+# Exponent of the probability of success in the acquisition: a trial that fails costs as much as
+# any other and tells less.
+SUCCESS_POWER = 2.0
 N_ANCHORS = 500  # points on which a sample of the posterior is exact
 
 
@@ -150,7 +150,7 @@ class AcquisitionBuilder:
             weights.append(1.0)
         if outcomes.log_success is not None:
             terms.append(outcomes.log_success)
-            weights.append(CAUTION)
+            weights.append(SUCCESS_POWER)
         return terms[0] if len(terms) == 1 else Sum(terms, weights)
 
     @property

@@ -1,4 +1,4 @@
-"""Where to go on when a branch of a conditional space has been searched.
+"""When and where the search leaves a branch of a conditional space.
 
 A choice that decides which other parameters exist splits the space into branches, and a search
 settles in one of them. What the others could give is hard to see from there: their own parameters
@@ -13,16 +13,18 @@ import numpy as np
 
 from heat_plugins.space import Array, Bools, Indices, Space
 
-__all__ = ["NEXT_TO_NOTHING", "is_elsewhere"]
+__all__ = ["NEGLIGIBLE_LOG_EI", "outside_ended_regions"]
 
-# Log of an expected improvement, in deviations of the values, that is not worth a trial.
-NEXT_TO_NOTHING = float(np.log(1e-3))
+# Negligible log expected improvement, in standard deviations of the values.
+NEGLIGIBLE_LOG_EI = float(np.log(1e-3))
 # Of the parameters at the centre of a region: what is nearer than that belongs to it for ever.
 NEARBY = 0.5
 
 
-def is_elsewhere(points: Array, centre: Array | None, ended: Array, space: Space) -> Bools:
-    """Return (n,) which points a region may propose, given those that have ended.
+def outside_ended_regions(
+    points: Array, centre: Array | None, ended: Array, space: Space
+) -> Bools:
+    """Return which points (n,) lie outside of the regions that have ended.
 
     The distance of two points is the number of choices that differ and of parameters that exist
     at one of them only. A point must be at least half the number of its parameters away from each

@@ -1,4 +1,4 @@
-"""Conditional spaces as all finished trials show them, those that failed included."""
+"""Conditions of a space, inferred from all finished trials, failed ones included."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from heat_plugins.space import Allowed, Array, Bools, Indices, Space
 from heat_plugins.space.conditions import Conditions
 from heat_plugins.space.infer_conditions import learn_conditions
 
-__all__ = ["begin_otherwise", "conditions_from", "points_up_to"]
+__all__ = ["avoid_known_failures", "conditions_from", "points_up_to"]
 
 
 MOST_COMPARED = 100  # failed trials that are compared with complete ones
@@ -62,10 +62,10 @@ def _is_new_branch(space: Space, points: Array, failed: Array) -> Bools:
     return is_new
 
 
-def begin_otherwise(
+def avoid_known_failures(
     space: Space, points: Array, failed: Array, conditions: Conditions | None
 ) -> Allowed | None:
-    """Return a rule against points that would fail as trials did which failed half way.
+    """Return a rule that excludes points which agree with what failed trials had asked for.
 
     All that an objective knew when it failed is what it had asked for: a point that agrees with
     that is the same to it. Where trials fail by accident a choice must not be lost for ever: then

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.history import NO_REGION
-from heat_plugins.search.branches import NEXT_TO_NOTHING, is_elsewhere
+from heat_plugins.search.branches import NEGLIGIBLE_LOG_EI, outside_ended_regions
 from heat_plugins.space import Categorical, Float, Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.suggest import History, Problem, Settings, suggest
@@ -69,17 +69,19 @@ def points(draw):
 @CHECKED
 def test_the_rule_is_what_it_says(candidates, centre, ended):
     own = None if centre is None else np.array(centre)
-    found = is_elsewhere(np.array(candidates), own, np.array(ended), SPACE)
+    found = outside_ended_regions(np.array(candidates), own, np.array(ended), SPACE)
     assert found.tolist() == [slow_rule(point, centre, ended) for point in candidates]
 
 
 def test_another_method_is_elsewhere_and_the_same_one_is_not():
     same = [0.0, 2.0, 0.9, NAN, NAN, 0.0]
     other = [1.0, NAN, NAN, 0.0, 0.1, 0.0]
-    found = is_elsewhere(np.array([FIRST, same, other]), None, np.array([FIRST]), SPACE)
+    found = outside_ended_regions(np.array([FIRST, same, other]), None, np.array([FIRST]), SPACE)
     assert found.tolist() == [False, False, True]
     # back to the first method is nearer to where the search has been
-    found = is_elsewhere(np.array([same, other]), np.array(other), np.array([FIRST]), SPACE)
+    found = outside_ended_regions(
+        np.array([same, other]), np.array(other), np.array([FIRST]), SPACE
+    )
     assert found.tolist() == [False, True]
 
 
@@ -127,7 +129,7 @@ def test_a_new_region_is_begun_only_where_next_to_nothing_is_expected():
         Problem(SPACE), before, Settings(deterministic=True), np.random.default_rng(0)
     )
     assert suggestion.region_id == 0
-    assert suggestion.acquisition >= NEXT_TO_NOTHING or not suggestion.region.is_searched
+    assert suggestion.acquisition >= NEGLIGIBLE_LOG_EI or not suggestion.region.is_searched
 
 
 def test_what_noise_may_hide_is_not_given_up():

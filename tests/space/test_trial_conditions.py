@@ -7,7 +7,7 @@ import pytest
 
 from heat_plugins.space import Categorical, Float, Integer, Space
 from heat_plugins.space.conditions import conditions_of
-from heat_plugins.space.trial_conditions import begin_otherwise, conditions_from, points_up_to
+from heat_plugins.space.trial_conditions import avoid_known_failures, conditions_from, points_up_to
 
 NAN = np.nan
 SPACE = Space(
@@ -100,24 +100,24 @@ HALF_WAY = np.array([[1.0, 0.25, NAN]])
 
 def test_a_point_that_agrees_with_all_that_a_failed_trial_asked_for_is_refused():
     complete = np.array([[0.0, 0.5, 0.0], [1.0, 0.6, 1.0]])
-    rule = begin_otherwise(PLAIN, complete, HALF_WAY, None)
+    rule = avoid_known_failures(PLAIN, complete, HALF_WAY, None)
     candidates = np.array([[1, 0.25, 0], [1, 0.25 + 1e-9, 2], [1, 0.26, 0], [0, 0.25, 0]])
     assert rule(candidates).tolist() == [False, False, True, True]
 
 
 def test_trials_that_asked_for_everything_need_no_rule():
-    assert begin_otherwise(PLAIN, np.zeros((1, 3)), np.ones((2, 3)), None) is None
-    assert begin_otherwise(PLAIN, np.zeros((1, 3)), np.empty((0, 3)), None) is None
+    assert avoid_known_failures(PLAIN, np.zeros((1, 3)), np.ones((2, 3)), None) is None
+    assert avoid_known_failures(PLAIN, np.zeros((1, 3)), np.empty((0, 3)), None) is None
     conditions = conditions_from(SPACE, COMPLETE, np.array([[2, NAN, NAN]]))
-    assert begin_otherwise(SPACE, COMPLETE, np.array([[2, NAN, NAN]]), conditions) is None
+    assert avoid_known_failures(SPACE, COMPLETE, np.array([[2, NAN, NAN]]), conditions) is None
 
 
 def test_a_choice_is_not_lost_where_trials_fail_by_accident():
     complete = np.array([[0.0, 0.5, 0.0]])
     first, accident = [1.0, NAN, NAN], [0.0, NAN, NAN]
     candidates = np.array([[1.0, 0.3, 0.0]])
-    assert not begin_otherwise(PLAIN, complete, np.array([first]), None)(candidates)[0]
-    assert begin_otherwise(PLAIN, complete, np.array([first, accident]), None) is None
+    assert not avoid_known_failures(PLAIN, complete, np.array([first]), None)(candidates)[0]
+    assert avoid_known_failures(PLAIN, complete, np.array([first, accident]), None) is None
 
 
 def test_what_failed_three_times_and_never_ended_well_is_no_accident():
@@ -125,6 +125,6 @@ def test_what_failed_three_times_and_never_ended_well_is_no_accident():
     always, accident = [1.0, NAN, NAN], [0.0, NAN, NAN]
     candidates = np.array([[1.0, 0.3, 0.0], [0.0, 0.3, 0.0], [2.0, 0.3, 0.0]])
     twice = np.array([always, accident] * 2)
-    assert begin_otherwise(PLAIN, complete, twice, None) is None
-    rule = begin_otherwise(PLAIN, complete, np.array([always, accident] * 3), None)
+    assert avoid_known_failures(PLAIN, complete, twice, None) is None
+    rule = avoid_known_failures(PLAIN, complete, np.array([always, accident] * 3), None)
     assert rule(candidates).tolist() == [False, True, True]
