@@ -129,7 +129,7 @@ def suggest(
         point,
         region.index,
         is_new,
-        outcomes.objectives[0].chosen,
+        outcomes.objectives[0].kernel_fit,
         region,
         float(acquisition(point[None])[0]),
         points[1:],

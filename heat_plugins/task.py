@@ -69,7 +69,7 @@ class Suggestion:
         point: (d,) where to evaluate; NaN where a parameter will not be asked for.
         region_id: Index of the trust region, to be remembered with the trial.
         is_new: False only where every point of the space is in the history already.
-        chosen: The kernel of the first objective; None for a random point.
+        kernel_fit: The kernel of the first objective; None for a random point.
         region: The trust region that was searched.
         acquisition: Log of the expected improvement there, or what else was maximised; NaN for a
             random point.
@@ -82,7 +82,7 @@ class Suggestion:
     point: Array
     region_id: int
     is_new: bool
-    chosen: KernelFit | None = None
+    kernel_fit: KernelFit | None = None
     region: TrustRegion | None = None
     acquisition: float = math.nan
     alternatives: Array | None = None

@@ -198,8 +198,8 @@ class AcquisitionBuilder:
         if not rows.any():
             rows[:] = True
         known = Surrogate(
-            outcome.chosen.kernel,
-            outcome.chosen.hyperparameters,
+            outcome.kernel_fit.kernel,
+            outcome.kernel_fit.hyperparameters,
             self._points[outcome.rows[rows]],
             outcome.believed[rows],
         )

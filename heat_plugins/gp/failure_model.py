@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.fit import FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
@@ -36,7 +36,7 @@ class FailureModel:
 
     Args:
         surrogate: The posterior of y.
-        chosen: Its kernel.
+        kernel_fit: Its kernel.
         points: (m, d) the trials that the posterior uses.
         values: (m,) y of these.
         centre: Mean of their labels.
@@ -44,7 +44,7 @@ class FailureModel:
     """
 
     surrogate: Surrogate
-    chosen: KernelFit
+    kernel_fit: KernelFit
     points: Array
     values: Array
     centre: float
@@ -71,9 +71,11 @@ def fit_failures(
     points, has_failed = history.in_order_of_ending()
     labels = np.where(has_failed, 1.0, -1.0)
     data = OutcomeData(points, labels, deterministic=False)
-    chosen = fitted(builder, data, budget.fit_points, cache)
+    kernel_fit = select_model(builder, data, budget.fit_points, cache)
     points, labels = points[-budget.model_points :], labels[-budget.model_points :]
     centre, spread = labels.mean(), labels.std() or 1.0
     values = (labels - centre) / spread
-    surrogate = Surrogate(chosen.kernel, chosen.hyperparameters, points, values, history.pending)
-    return FailureModel(surrogate, chosen, points, values, centre, spread)
+    surrogate = Surrogate(
+        kernel_fit.kernel, kernel_fit.hyperparameters, points, values, history.pending
+    )
+    return FailureModel(surrogate, kernel_fit, points, values, centre, spread)

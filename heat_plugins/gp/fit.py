@@ -51,7 +51,7 @@ from heat_plugins.spec.structures import (
     RandomDecomposition,
 )
 
-__all__ = ["CLEAR_EVIDENCE", "Candidates", "FitCache", "KernelFit", "fitted", "sampled"]
+__all__ = ["CLEAR_EVIDENCE", "Candidates", "FitCache", "KernelFit", "sampled", "select_model"]
 
 CLEAR_EVIDENCE = 5.0  # difference of log densities
 # By how much noise must be more likely than none before values may, and must, have it.
@@ -87,7 +87,7 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KernelFit:
-    """A kernel with its hyperparameters, and what it was chosen from.
+    """A kernel with fitted hyperparameters, and the evidence that selected it.
 
     Args:
         kernel: The kernel.
@@ -97,7 +97,7 @@ class KernelFit:
         preferred: The candidate that is left only where another is clearly more likely.
         is_noise_free: Whether the values are taken for exact: because the user says that they
             are, or because they look like it.
-        rival: The same kernel with noise, where that is neither unlikely nor certain.
+        noisy_alternative: The same kernel with noise, where that is neither unlikely nor certain.
         learns_rest: Whether there is more noise than was reported, and the rest is learnt.
     """
 
@@ -107,7 +107,7 @@ class KernelFit:
     evidence: Mapping[str, float] = field(default_factory=dict)
     preferred: str = ""
     is_noise_free: bool = False
-    rival: KernelFit | None = None
+    noisy_alternative: KernelFit | None = None
     learns_rest: bool = False
 
 
@@ -136,10 +136,10 @@ class FitCache:
         return self if index == 0 else self.others.setdefault(index, FitCache())
 
 
-def fitted(
+def select_model(
     builder: KernelBuilder, data: OutcomeData, max_points: int, cache: FitCache
 ) -> KernelFit:
-    """Return the kernel for what is known about one outcome, fitted to at most ``max_points``."""
+    """Select and fit the kernel of one outcome, on at most ``max_points`` observations."""
     n = len(data)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
@@ -153,8 +153,8 @@ def fitted(
     if cache.key != key:
         cache.key, cache.candidates = key, _candidates(builder, before, max_points)
     start = _choose(cache.candidates)
-    if start.rival is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
-        start = start.rival
+    if start.noisy_alternative is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
+        start = start.noisy_alternative
     if n0 == n:
         return start
     kernel = start.kernel
@@ -174,20 +174,20 @@ def fitted(
     return replace(start, kernel=kernel, hyperparameters=more.hyperparameters)
 
 
-def sampled(chosen: KernelFit, data: OutcomeData, max_points: int) -> list[Hyperparameters]:
-    """Return samples of the hyperparameters of a kernel, given what it was fitted to.
+def sampled(kernel_fit: KernelFit, data: OutcomeData, max_points: int) -> list[Hyperparameters]:
+    """Return posterior samples of the hyperparameters of a kernel.
 
     They depend on the observations alone, as the most likely hyperparameters do.
     """
-    some, most_likely = data.to_fit(max_points), chosen.hyperparameters
-    density = NegativeLogDensity(chosen.kernel, some.points, some.values, some.noise)
+    some, most_likely = data.to_fit(max_points), kernel_fit.hyperparameters
+    density = NegativeLogDensity(kernel_fit.kernel, some.points, some.values, some.noise)
     is_known = some.noise is not None and not np.isnan(some.noise).any()
-    is_fixed = chosen.is_noise_free or (is_known and not data.learns_rest)
+    is_fixed = kernel_fit.is_noise_free or (is_known and not data.learns_rest)
     noise_bounds = (most_likely.log_noise,) * 2 if is_fixed else LOG_NOISE_BOUNDS
     samples = slice_samples(
         lambda vector: -density.value(Hyperparameters.from_vector(vector)),
         most_likely.to_vector(),
-        np.concatenate([chosen.kernel.bounds, [noise_bounds]]),
+        np.concatenate([kernel_fit.kernel.bounds, [noise_bounds]]),
         N_SAMPLES,
         N_BURN,
         np.random.default_rng([len(data), crc32(data.values.tobytes())]),
@@ -201,7 +201,7 @@ def _has_prior(builder: KernelBuilder) -> bool:
 
 
 def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
-    """Return the only candidate, or the preferred one, or one that is clearly more likely."""
+    """Select the default candidate, unless another is clearly more likely."""
     if len(candidates) == 1:
         return candidates[0]
     by_name = {candidate.name: candidate for candidate in candidates}
@@ -231,14 +231,14 @@ def _candidates(
                 learns_rest=data.learns_rest,
                 has_prior=_has_prior(builder),
             )
-            chosen = KernelFit(
+            kernel_fit = KernelFit(
                 kernel,
                 result.hyperparameters,
                 name,
                 is_noise_free=is_noise_free,
                 learns_rest=data.learns_rest,
             )
-            return chosen, -result.negative_log_density
+            return kernel_fit, -result.negative_log_density
 
         if data.deterministic is not None or some.noise is not None:
             return fit_with(is_noise_free=bool(data.deterministic))
@@ -251,7 +251,7 @@ def _candidates(
         if evidence > CLEAR_NOISE and noise > MUCH_NOISE:
             return noisy, noisy_density
         if evidence > SOME_NOISE and noise >= LEAST_NOISE:
-            exact = replace(exact, rival=noisy)
+            exact = replace(exact, noisy_alternative=noisy)
         return exact, max(density, noisy_density)
 
     combinations, preferred = Candidates.of(builder)
@@ -263,11 +263,17 @@ def _candidates(
         for name, (_, density) in fits.items()
     }
 
-    def with_evidence(chosen: KernelFit) -> KernelFit:
-        rival = None if chosen.rival is None else with_evidence(chosen.rival)
-        return replace(chosen, evidence=evidence, preferred=preferred, rival=rival)
+    def with_evidence(kernel_fit: KernelFit) -> KernelFit:
+        noisy_alternative = (
+            None
+            if kernel_fit.noisy_alternative is None
+            else with_evidence(kernel_fit.noisy_alternative)
+        )
+        return replace(
+            kernel_fit, evidence=evidence, preferred=preferred, noisy_alternative=noisy_alternative
+        )
 
-    return tuple(with_evidence(chosen) for chosen, _ in fits.values())
+    return tuple(with_evidence(kernel_fit) for kernel_fit, _ in fits.values())
 
 
 def _name(combination: Combination | None) -> str:

@@ -13,7 +13,7 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     variance_and_rest,
 )
-from heat_plugins.gp.fit import FitCache, KernelFit, fitted, sampled
+from heat_plugins.gp.fit import FitCache, KernelFit, sampled, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import place_of
 from heat_plugins.kernels.build import KernelBuilder
@@ -34,7 +34,7 @@ class Outcome:
 
     Args:
         surrogate: The posterior, of standardised values.
-        chosen: The kernel it has.
+        kernel_fit: The kernel it has.
         values: (k,) standardised values.
         rows: (k,) the trials that they belong to.
         modelled: (l,) the trials that the surrogate has.
@@ -47,7 +47,7 @@ class Outcome:
     """
 
     surrogate: Surrogate
-    chosen: KernelFit
+    kernel_fit: KernelFit
     values: Array
     rows: Indices
     modelled: Indices
@@ -153,7 +153,7 @@ def fit_outcome(
     """
     rows = np.flatnonzero(~np.isnan(data.values))
     data = data.at(rows).settled(builder.space)
-    chosen = fitted(builder, data, budget.fit_points, cache) if fit is None else fit
+    kernel_fit = select_model(builder, data, budget.fit_points, cache) if fit is None else fit
     points, values, noise = data.standardised
     some = _model_points(builder.space, points, data.values, centre, budget.model_points)
     noise = None if noise is None else noise[some]
@@ -165,7 +165,7 @@ def fit_outcome(
         if noise is not None and not np.isnan(noise).any():
             known = np.maximum(noise, DETERMINISTIC_NOISE)
             variance, rest = variance_and_rest(
-                chosen.kernel,
+                kernel_fit.kernel,
                 hyperparameters,
                 points[some],
                 values[some],
@@ -175,20 +175,20 @@ def fit_outcome(
             hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
             shares = (known + rest) / variance
         return Surrogate(
-            chosen.kernel, hyperparameters, points[some], values[some], pending, shares
+            kernel_fit.kernel, hyperparameters, points[some], values[some], pending, shares
         )
 
-    surrogate = surrogate_with(chosen.hyperparameters)
+    surrogate = surrogate_with(kernel_fit.hyperparameters)
     samples: list[Hyperparameters] = []
     if builder.model.hyperparameters == "slice-sampling":
-        samples = sampled(chosen, data, budget.fit_points)
+        samples = sampled(kernel_fit, data, budget.fit_points)
     return Outcome(
         surrogate=surrogate,
-        chosen=chosen,
+        kernel_fit=kernel_fit,
         values=values,
         rows=rows,
         modelled=rows[some],
-        is_deterministic=chosen.is_noise_free,
+        is_deterministic=kernel_fit.is_noise_free,
         zero=place_of(0.0, data.values, values, data.boundary),
         believed=values if noise is None else surrogate.mean(points),
         samples=tuple(surrogate_with(sample) for sample in samples),

@@ -91,13 +91,13 @@ def settings_of(
 
 
 @usual_errors
-def order_shares(builder: KernelBuilder, chosen: KernelFit) -> dict[int, float] | None:
+def order_shares(builder: KernelBuilder, kernel_fit: KernelFit) -> dict[int, float] | None:
     """Return the share of each order in the prior variance, the constant left out.
 
     None for kernels that do not split into orders: those of groups of parameters, of the
     Hamming distance other than heat kernels, of several numbers, of decompositions.
     """
-    kernel, theta = chosen.kernel, chosen.hyperparameters.theta
+    kernel, theta = kernel_fit.kernel, kernel_fit.hyperparameters.theta
     if isinstance(kernel, OrdersKernel):
         shares = kernel.order_shares(theta)
     elif builder.is_plain_product and _is_product(kernel):

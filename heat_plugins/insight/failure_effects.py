@@ -157,7 +157,7 @@ def _cross_validated(model: FailureModel) -> _CrossValidation:
         out = folds == fold
         known = values[~out]
         middle, spread = known.mean(), known.std() or 1.0
-        standardised, kernel = (known - middle) / spread, model.chosen.kernel
+        standardised, kernel = (known - middle) / spread, model.kernel_fit.kernel
         found = fit(kernel, points[~out], standardised, deterministic=False).hyperparameters
         surrogate = Surrogate(kernel, found, points[~out], standardised)
         middles[out], deviations[out] = middle, spread * surrogate.mean(points[out])
@@ -182,7 +182,7 @@ def _probabilities(
     noise as cross-validation found ``error``, if the fit found less; to it comes the sampling
     error of the points.
     """
-    kernel, hyperparameters = model.chosen.kernel, model.chosen.hyperparameters
+    kernel, hyperparameters = model.kernel_fit.kernel, model.kernel_fit.hyperparameters
     theta = hyperparameters.theta
     variance = model.surrogate.variance
     matrix = kernel.matrix(theta, kernel.prepare(model.points))

@@ -186,8 +186,8 @@ def explain(
         indices = sobol_indices(space, surrogate.mean, rng, conditions, FEW_EVALUATIONS)
         columns = zip(*(index.tolist() for index in indices), strict=True)
         shares = {name: Share(*both) for name, both in zip(space.names, columns, strict=True)}
-    orders = order_shares(builder, model.chosen)
-    return Explanation(model.chosen.name, model.chosen.evidence, orders, effects, shares)
+    orders = order_shares(builder, model.kernel_fit)
+    return Explanation(model.kernel_fit.name, model.kernel_fit.evidence, orders, effects, shares)
 
 
 @usual_errors

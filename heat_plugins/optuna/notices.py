@@ -104,15 +104,15 @@ class Notices:
                 "has not been asked for yet; such points are taken to be feasible."
             )
 
-    def combination(self, chosen: KernelFit | None) -> None:
+    def combination(self, kernel_fit: KernelFit | None) -> None:
         """Tell which structure the evidence chose, whenever that changes."""
-        if chosen is None or not chosen.evidence or chosen.name == self._combination:
+        if kernel_fit is None or not kernel_fit.evidence or kernel_fit.name == self._combination:
             return
-        self._combination = chosen.name
-        evidence = ", ".join(f"{name} {value:.1f}" for name, value in chosen.evidence.items())
+        self._combination = kernel_fit.name
+        evidence = ", ".join(f"{name} {value:.1f}" for name, value in kernel_fit.evidence.items())
         _logger.info(
-            f"`HeatSampler` models the parameters with the structure '{chosen.name}' (log "
-            f"evidence: {evidence}; '{chosen.preferred}' unless another is ahead by more than "
+            f"`HeatSampler` models the parameters with the structure '{kernel_fit.name}' (log "
+            f"evidence: {evidence}; '{kernel_fit.preferred}' unless another is ahead by more than "
             f"{CLEAR_EVIDENCE:g})."
         )
 

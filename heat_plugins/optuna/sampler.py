@@ -498,7 +498,7 @@ class HeatSampler(BaseSampler):
         self._notices.conditional_names(
             named & {reader.space.names[column] for column in suggestion.optional}
         )
-        self._notices.combination(suggestion.chosen)
+        self._notices.combination(suggestion.kernel_fit)
         if suggestion.leaves_out_constraints:
             self._notices.constraints_left_out()
         if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
@@ -705,13 +705,13 @@ def _record_of(suggestion: Suggestion, reader: StudyReader, seconds: float) -> d
     """Return how a suggestion came about, for people, as JSON can have it."""
     region = suggestion.region
     part = None if region is None else region.as_region(reader.space)
-    chosen = suggestion.chosen
+    kernel_fit = suggestion.kernel_fit
     return {
         "region": None if region is None else region.index,
         "scale": None if region is None else region.scale,
         "radius": None if part is None else part.radius,
-        "structure": None if chosen is None else chosen.name,
-        "evidence": {} if chosen is None else dict(chosen.evidence),
+        "structure": None if kernel_fit is None else kernel_fit.name,
+        "evidence": {} if kernel_fit is None else dict(kernel_fit.evidence),
         "acquisition": suggestion.acquisition if math.isfinite(suggestion.acquisition) else None,
         "seconds": seconds,
     }

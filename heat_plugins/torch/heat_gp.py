@@ -49,7 +49,7 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     variance_and_rest,
 )
-from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
@@ -200,9 +200,11 @@ class HeatGP(SingleTaskGP):
             boundary = -np.inf if self.boundary is None else sign * self.boundary
         data = OutcomeData(points, sign * values, noise, self.deterministic, boundary=boundary)
         data = data.settled(self.space)
-        self.kernel_fit = chosen = fitted(self._builder, data, MAX_FIT_POINTS, self._cache)
-        candidate = [*Candidates.of(self._builder).combinations].index(chosen.name)
-        self._take(candidate, len(points), chosen.kernel, chosen.hyperparameters)
+        self.kernel_fit = kernel_fit = select_model(
+            self._builder, data, MAX_FIT_POINTS, self._cache
+        )
+        candidate = [*Candidates.of(self._builder).combinations].index(kernel_fit.name)
+        self._take(candidate, len(points), kernel_fit.kernel, kernel_fit.hyperparameters)
         return self
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from heat_plugins.gp import fit as fit_module
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE, Hyperparameters, fit
-from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise
 from heat_plugins.kernels.additive import OrdersKernel
@@ -52,7 +52,7 @@ def product(points, rng):
 def learnt(model, points, values, cache=None, space=SPACE, **options):
     max_points = options.pop("max_points", 300)
     data = OutcomeData(points, values, **{"deterministic": True, **options})
-    return fitted(KernelBuilder(space, model), data, max_points, cache or FitCache())
+    return select_model(KernelBuilder(space, model), data, max_points, cache or FitCache())
 
 
 # ---------------------------------------------------------------------------- "auto"
@@ -60,12 +60,12 @@ def learnt(model, points, values, cache=None, space=SPACE, **options):
 def test_effects_that_add_up_are_found(seed):
     rng = np.random.default_rng(seed)
     points = SPACE.sample(96, rng)
-    chosen = learnt(AUTO, points, additive(points, rng))
-    assert list(chosen.evidence) == list(CANDIDATES) == ["product", "additive", "interactions"]
-    assert chosen.name == "additive"
+    kernel_fit = learnt(AUTO, points, additive(points, rng))
+    assert list(kernel_fit.evidence) == list(CANDIDATES) == ["product", "additive", "interactions"]
+    assert kernel_fit.name == "additive"
     # Interactions contain sums, so a sum is ahead of them by no more than the prior says.
-    others = [value for name, value in chosen.evidence.items() if name != "additive"]
-    assert chosen.evidence["additive"] > max(others) + 1.0
+    others = [value for name, value in kernel_fit.evidence.items() if name != "additive"]
+    assert kernel_fit.evidence["additive"] > max(others) + 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,13 +97,13 @@ def test_evidence_is_the_log_density_of_each_candidate():
     rng = np.random.default_rng(0)
     points = SPACE.sample(32, rng)
     values = additive(points, rng)
-    chosen = learnt(AUTO, points, values)
+    kernel_fit = learnt(AUTO, points, values)
     for name, combination in CANDIDATES.items():
         kernel = KernelBuilder(SPACE, AUTO).kernel(combination)
         alone = fit(kernel, points, standardise(values), deterministic=True)
-        assert chosen.evidence[name] == pytest.approx(-alone.negative_log_density, rel=1e-9)
-    kind = DistanceKernel if chosen.name == "product" else OrdersKernel
-    assert isinstance(chosen.kernel, kind)
+        assert kernel_fit.evidence[name] == pytest.approx(-alone.negative_log_density, rel=1e-9)
+    kind = DistanceKernel if kernel_fit.name == "product" else OrdersKernel
+    assert isinstance(kernel_fit.kernel, kind)
 
 
 @pytest.mark.parametrize(
@@ -139,16 +139,16 @@ def test_fits_that_went_wrong_have_no_evidence():
     )
     with mock.patch.object(fit_module, "fit", return_value=wrong):
         data = OutcomeData(points, points.sum(axis=1), deterministic=True)
-        chosen = fit_module._candidates(KernelBuilder(SPACE, AUTO), data, 300)
-    assert set(chosen[0].evidence.values()) == {-np.inf}
-    assert fit_module._choose(chosen).name in CANDIDATES
+        kernel_fit = fit_module._candidates(KernelBuilder(SPACE, AUTO), data, 300)
+    assert set(kernel_fit[0].evidence.values()) == {-np.inf}
+    assert fit_module._choose(kernel_fit).name in CANDIDATES
 
 
 def test_without_a_choice_there_is_one_candidate():
     points, cache = SPACE.sample(11, np.random.default_rng(2)), FitCache()
-    chosen = learnt(Model(structure=Additive()), points, points.sum(axis=1), cache)
-    assert chosen.name == "additive"
-    assert not chosen.evidence
+    kernel_fit = learnt(Model(structure=Additive()), points, points.sum(axis=1), cache)
+    assert kernel_fit.name == "additive"
+    assert not kernel_fit.evidence
     assert len(cache.candidates) == 1
 
 
@@ -160,12 +160,12 @@ def test_decompositions_have_the_components_of_the_number_of_observations():
     values, cache, builder = points.sum(axis=1), FitCache(), KernelBuilder(SPACE, model)
     components = []
     for n in (3, 16, 17, 19, 33, 36, 39):
-        chosen = fitted(
+        kernel_fit = select_model(
             builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache
         )
         expected = KernelBuilder(SPACE, model).kernel(structure, n).components
-        assert chosen.kernel.components == expected
-        limited = fitted(
+        assert kernel_fit.kernel.components == expected
+        limited = select_model(
             builder, OutcomeData(points[:n], values[:n], deterministic=True), 8, FitCache()
         )
         assert limited.kernel.components == expected
@@ -179,8 +179,8 @@ def test_auto_works_with_groups():
     rng = np.random.default_rng(1)
     points = SPACE.sample(24, rng)
     values = (points[:, :3] == 1).sum(axis=1) + points[:, 3]
-    chosen = learnt(model, points, values)
-    assert set(chosen.evidence) == set(CANDIDATES)
+    kernel_fit = learnt(model, points, values)
+    assert set(kernel_fit.evidence) == set(CANDIDATES)
 
 
 @pytest.mark.parametrize(
@@ -195,8 +195,8 @@ def test_auto_works_with_groups():
 )
 def test_chosen_structures_have_names_and_no_evidence(structure, name):
     points = SPACE.sample(9, np.random.default_rng(2))
-    chosen = learnt(Model(structure=structure), points, points.sum(axis=1))
-    assert chosen.name == name and not chosen.evidence
+    kernel_fit = learnt(Model(structure=structure), points, points.sum(axis=1))
+    assert kernel_fit.name == name and not kernel_fit.evidence
 
 
 # ------------------------------------------------------------------- mostly numbers
@@ -206,8 +206,8 @@ NUMBERS = Space(tuple(Float(f"u{i}", 0, 1) for i in range(4)))
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_whose_effects_add_up_are_found_without_a_word(seed):
     points = NUMBERS.sample(64, np.random.default_rng(seed))
-    chosen = learnt(Model(), points, np.sin(6.0 * points).sum(axis=1), space=NUMBERS)
-    assert chosen.name == "additive" and list(chosen.evidence) == ["product", "additive"]
+    kernel_fit = learnt(Model(), points, np.sin(6.0 * points).sum(axis=1), space=NUMBERS)
+    assert kernel_fit.name == "additive" and list(kernel_fit.evidence) == ["product", "additive"]
 
 
 def test_numbers_are_a_product_as_long_as_a_sum_is_not_clearly_more_likely():
@@ -253,45 +253,49 @@ def with_noise(deviation, n=99, deterministic=None, model=None):
 
 
 def test_values_that_look_exact_are_taken_for_exact():
-    for chosen in with_noise(0.0):
-        assert chosen.is_noise_free and chosen.rival is None
-        assert chosen.hyperparameters.noise == pytest.approx(DETERMINISTIC_NOISE)
+    for kernel_fit in with_noise(0.0):
+        assert kernel_fit.is_noise_free and kernel_fit.noisy_alternative is None
+        assert kernel_fit.hyperparameters.noise == pytest.approx(DETERMINISTIC_NOISE)
 
 
 def test_values_that_are_clearly_noisy_have_noise(monkeypatch):
     monkeypatch.setattr(fit_module, "CLEAR_NOISE", 5.0)
-    for chosen in with_noise(1.0):
-        assert not chosen.is_noise_free
-        assert 0.02 < chosen.hyperparameters.noise < 0.5  # 1 of about 6
+    for kernel_fit in with_noise(1.0):
+        assert not kernel_fit.is_noise_free
+        assert 0.02 < kernel_fit.hyperparameters.noise < 0.5  # 1 of about 6
 
 
 def test_little_noise_may_be_something_else(monkeypatch):
     """However likely it is: what a kernel does not fit looks like noise too."""
     monkeypatch.setattr(fit_module, "CLEAR_NOISE", 5.0)
     monkeypatch.setattr(fit_module, "MUCH_NOISE", 10.0)
-    assert [chosen.is_noise_free for chosen in with_noise(1.0)] == [True, True, False]
+    assert [kernel_fit.is_noise_free for kernel_fit in with_noise(1.0)] == [True, True, False]
 
 
 def test_where_nobody_can_tell_the_two_take_turns(monkeypatch):
     monkeypatch.setattr(fit_module, "CLEAR_NOISE", np.inf)
     three = with_noise(1.0)
-    assert [chosen.is_noise_free for chosen in three] == [True, True, False]
+    assert [kernel_fit.is_noise_free for kernel_fit in three] == [True, True, False]
     assert three[0].hyperparameters.noise == pytest.approx(DETERMINISTIC_NOISE)
     assert three[2].hyperparameters.noise > 1e-3
     monkeypatch.setattr(fit_module, "SOME_NOISE", np.inf)
-    assert all(chosen.is_noise_free for chosen in with_noise(1.0))
+    assert all(kernel_fit.is_noise_free for kernel_fit in with_noise(1.0))
 
 
 @pytest.mark.parametrize("deviation", [0.0, 1.0])
 def test_what_is_known_about_noise_is_not_asked_again(deviation):
-    assert all(chosen.is_noise_free for chosen in with_noise(deviation, deterministic=True))
-    assert not any(chosen.is_noise_free for chosen in with_noise(deviation, deterministic=False))
+    assert all(
+        kernel_fit.is_noise_free for kernel_fit in with_noise(deviation, deterministic=True)
+    )
+    assert not any(
+        kernel_fit.is_noise_free for kernel_fit in with_noise(deviation, deterministic=False)
+    )
 
 
 def test_the_structure_is_chosen_with_and_without_noise():
     for deviation in (0.0, 1.0):
-        for chosen in with_noise(deviation, model=AUTO):
-            assert chosen.name == "additive"
+        for kernel_fit in with_noise(deviation, model=AUTO):
+            assert kernel_fit.name == "additive"
 
 
 # --------------------------------------------------------------------------- the cache
@@ -311,8 +315,8 @@ def test_cache_changes_no_result(model):
     cache, builder = FitCache(), KernelBuilder(MIXED, model)
     for n in (1, 2, 7, 8, 9, 15, 16, 17, 18, 33, 36):
         data = OutcomeData(points[:n], values[:n])
-        with_cache = fitted(builder, data, 300, cache)
-        without = fitted(KernelBuilder(MIXED, model), data, 300, FitCache())
+        with_cache = select_model(builder, data, 300, cache)
+        without = select_model(KernelBuilder(MIXED, model), data, 300, FitCache())
         assert (with_cache.name, with_cache.evidence) == (without.name, without.evidence)
         np.testing.assert_array_equal(
             with_cache.hyperparameters.to_vector(), without.hyperparameters.to_vector()
@@ -330,8 +334,12 @@ def test_cache_saves_full_searches():
 
     with mock.patch.object(fit_module, "fit", counted):
         for n in range(32, 41):
-            fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
-            fitted(builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache)
+            select_model(
+                builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache
+            )
+            select_model(
+                builder, OutcomeData(points[:n], values[:n], deterministic=True), 300, cache
+            )
     n_full = sum(start is None for start in starts)
     assert n_full == 3  # at 32, 36 and 40 observations
     assert len(starts) - n_full == 2 * 6  # a few steps for each of the others
@@ -377,6 +385,6 @@ def test_of_very_many_observations_the_best_and_the_latest_are_fitted():
 def test_infinite_and_constant_values_are_learnt_from():
     points = SPACE.sample(12, np.random.default_rng(8))
     for values in (np.zeros(12), np.append(np.arange(11.0), np.inf), np.full(12, np.inf)):
-        chosen = learnt(AUTO, points, values)
-        assert np.all(np.isfinite(list(chosen.evidence.values())))
-        assert dataclasses.is_dataclass(chosen)
+        kernel_fit = learnt(AUTO, points, values)
+        assert np.all(np.isfinite(list(kernel_fit.evidence.values())))
+        assert dataclasses.is_dataclass(kernel_fit)

@@ -11,7 +11,7 @@ from heat_plugins.gp.exact_gp import (
     Surrogate,
     fit,
 )
-from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.fit import FitCache, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, standardise_noise
 from heat_plugins.gp.outcomes import fit_outcome
@@ -142,8 +142,8 @@ def test_a_cache_notices_other_noise():
     builder, cache = KernelBuilder(SPACE, Model()), FitCache()
     for noise in (None, np.full(16, 0.5), np.linspace(0.0, 1.0, 16), None):
         data = OutcomeData(points, values, noise, deterministic=False)
-        found = fitted(builder, data, 100, cache)
-        fresh = fitted(builder, data, 100, FitCache())
+        found = select_model(builder, data, 100, cache)
+        fresh = select_model(builder, data, 100, FitCache())
         np.testing.assert_array_equal(
             found.hyperparameters.to_vector(), fresh.hyperparameters.to_vector()
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp.exact_gp import DETERMINISTIC_NOISE
-from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.fit import FitCache, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.gp.replicates import noise_is_underreported
@@ -106,9 +106,9 @@ def test_the_rest_of_the_noise_is_learnt(structure):
         for n in (30, 29):  # with and without a second stage
             noise = np.full(n, reported**2)
             data = OutcomeData(points[-n:], values[-n:], noise).settled(MIXED)
-            chosen = fitted(builder, data, 100, FitCache())
-            learnt = np.exp(chosen.hyperparameters.log_noise)
-            assert chosen.learns_rest != is_enough
+            kernel_fit = select_model(builder, data, 100, FitCache())
+            learnt = np.exp(kernel_fit.hyperparameters.log_noise)
+            assert kernel_fit.learns_rest != is_enough
             assert (learnt == pytest.approx(DETERMINISTIC_NOISE)) == is_enough
             assert is_enough or 0.005 < learnt < 1.0
 
@@ -120,7 +120,7 @@ def test_a_suggestion_from_measurements_worse_than_reported(reported):
     data = OutcomeData(points, values, noise, deterministic=False)
     outcome = fit_outcome(KernelBuilder(MIXED, Model()), data, ModelBudget(100, 100), FitCache())
     assert not outcome.is_deterministic
-    assert np.exp(outcome.chosen.hyperparameters.log_noise) > 0.005
+    assert np.exp(outcome.kernel_fit.hyperparameters.log_noise) > 0.005
     history = History.of(MIXED, points, values, noise=noise[:, None])
     found = suggest(Problem(MIXED), history, Settings(), np.random.default_rng(1))
     assert np.isfinite(found.point).all() and np.isfinite(found.acquisition)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
-from heat_plugins.gp.fit import FitCache, KernelFit, fitted
+from heat_plugins.gp.fit import FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcome_transform import standardise, value_of_one
 from heat_plugins.insight.effects import LONGEST_ORDER, order_shares, single_effects
@@ -42,8 +42,12 @@ def effects_of(model, n=90):
     points = SPACE.sample(n, np.random.default_rng(0))
     values = np.array([objective(SPACE.decode(point)) for point in points])
     builder = KernelBuilder(SPACE, model)
-    chosen = fitted(builder, OutcomeData(points, values, deterministic=True), 300, FitCache())
-    surrogate = Surrogate(chosen.kernel, chosen.hyperparameters, points, standardise(values))
+    kernel_fit = select_model(
+        builder, OutcomeData(points, values, deterministic=True), 300, FitCache()
+    )
+    surrogate = Surrogate(
+        kernel_fit.kernel, kernel_fit.hyperparameters, points, standardise(values)
+    )
     unit = value_of_one(values)
     return {
         name: {value: unit * effect for value, effect in rows}
@@ -91,7 +95,7 @@ def test_every_choice_is_reported_and_effects_of_a_parameter_have_no_mean():
 CHOICES = Space(tuple(Categorical(f"x{i}", range(2 + i % 3)) for i in range(6)))
 
 
-def chosen_of(space, model, theta=None):
+def kernel_fit_of(space, model, theta=None):
     builder = KernelBuilder(space, model)
     kernel = builder.kernel(model.combination)
     theta = kernel.start(2.0) if theta is None else theta
@@ -101,10 +105,10 @@ def chosen_of(space, model, theta=None):
 def test_shares_of_a_product_are_those_of_all_orders():
     """The heat kernel is the orthogonal kernel of all orders, so its shares are the same."""
     log_weights = np.array([-1.0, 0.3, -2.0, 0.9, 0.1, -0.4])
-    shares = order_shares(*chosen_of(CHOICES, Model(), np.append(log_weights, 0.0)))
+    shares = order_shares(*kernel_fit_of(CHOICES, Model(), np.append(log_weights, 0.0)))
     structure = InteractionOrders(6)
     same = order_shares(
-        *chosen_of(CHOICES, Model(structure=structure), np.append(log_weights, np.zeros(7)))
+        *kernel_fit_of(CHOICES, Model(structure=structure), np.append(log_weights, np.zeros(7)))
     )
     assert list(shares) == list(same) == [1, 2, 3, 4, 5]
     for order in shares:
@@ -134,7 +138,7 @@ def test_shares_of_a_product_are_those_of_all_orders():
     ids=["product", "isotropic", "additive", "pairs", "all"],
 )
 def test_shares_add_up_to_one(space, model):
-    shares = order_shares(*chosen_of(space, model))
+    shares = order_shares(*kernel_fit_of(space, model))
     if space is SPACE and model.combination is None:
         assert shares is None  # two numbers have one distance, which does not split
         return
@@ -148,15 +152,15 @@ def test_shares_add_up_to_one(space, model):
 def test_shares_of_graphs_are_those_of_all_orders(weight):
     """The same weights in both kernels; what a graph does not say counts, too."""
     space = Space((*SPACE.parameters[:2], SPACE.parameters[-1], Ordinal("place", range(4))))
-    builder, chosen = chosen_of(space, Model())
-    product = chosen.kernel
+    builder, kernel_fit = kernel_fit_of(space, Model())
+    product = kernel_fit.kernel
     theta = product.start(weight * product.n_weights)
     assert product.names.count("size") == 2
     shares = order_shares(builder, KernelFit(product, Hyperparameters(theta, -5.0), "any"))
     orders = Model(structure=InteractionOrders(len(space)))
-    builder, chosen = chosen_of(space, orders)
-    theta = chosen.kernel.start(weight * len(space))
-    same = order_shares(builder, KernelFit(chosen.kernel, Hyperparameters(theta, -5.0), "any"))
+    builder, kernel_fit = kernel_fit_of(space, orders)
+    theta = kernel_fit.kernel.start(weight * len(space))
+    same = order_shares(builder, KernelFit(kernel_fit.kernel, Hyperparameters(theta, -5.0), "any"))
     assert list(shares) == list(same) == [1, 2, 3, 4]
     for order in shares:
         assert shares[order] == pytest.approx(same[order], rel=1e-8)
@@ -164,16 +168,19 @@ def test_shares_of_graphs_are_those_of_all_orders(weight):
 
 def test_shares_of_one_number_among_choices_are_known():
     space = Space((SPACE.parameters[0], SPACE.parameters[2], SPACE.parameters[-1]))
-    builder, chosen = chosen_of(space, Model())
-    own = [builder.own_variance(i, chosen.kernel, chosen.hyperparameters.theta) for i in range(3)]
-    shares = order_shares(builder, chosen)
+    builder, kernel_fit = kernel_fit_of(space, Model())
+    own = [
+        builder.own_variance(i, kernel_fit.kernel, kernel_fit.hyperparameters.theta)
+        for i in range(3)
+    ]
+    shares = order_shares(builder, kernel_fit)
     assert shares[3] == pytest.approx(np.prod(own) / (np.prod(1.0 + np.array(own)) - 1.0))
 
 
 def test_own_variance_is_that_of_the_factor_without_its_mean():
     """From the kernel of all values of a parameter, the others being anything."""
-    builder, chosen = chosen_of(SPACE, Model())
-    kernel, theta = chosen.kernel, chosen.hyperparameters.theta
+    builder, kernel_fit = kernel_fit_of(SPACE, Model())
+    kernel, theta = kernel_fit.kernel, kernel_fit.hyperparameters.theta
     some = SPACE.sample(1, np.random.default_rng(0))
     for name in ("colour", "size", "idle"):
         column = SPACE.column[name]
@@ -195,29 +202,29 @@ def test_own_variance_is_that_of_the_factor_without_its_mean():
 
 def test_shares_know_what_a_parameter_does_beyond_its_graph():
     space = Space((Ordinal("o", range(5)), Categorical("a", range(3)), Categorical("b", range(3))))
-    builder, chosen = chosen_of(space, Model())
-    moved = chosen.hyperparameters.theta.copy()
-    moved[chosen.kernel.names.index("o")] += 4.0
-    more = KernelFit(chosen.kernel, Hyperparameters(moved, -5.0), "any")
-    assert order_shares(builder, more)[2] != pytest.approx(order_shares(builder, chosen)[2])
+    builder, kernel_fit = kernel_fit_of(space, Model())
+    moved = kernel_fit.hyperparameters.theta.copy()
+    moved[kernel_fit.kernel.names.index("o")] += 4.0
+    more = KernelFit(kernel_fit.kernel, Hyperparameters(moved, -5.0), "any")
+    assert order_shares(builder, more)[2] != pytest.approx(order_shares(builder, kernel_fit)[2])
     before, after = (
         [builder.own_variance(column, c.kernel, c.hyperparameters.theta) for column in range(3)]
-        for c in (chosen, more)
+        for c in (kernel_fit, more)
     )
     assert after[0] > before[0] + 0.05 and after[1:] == pytest.approx(before[1:], rel=1e-12)
 
 
 def test_additive_kernels_have_single_effects_only():
     strict = Model(structure=Additive(remainder=False))
-    assert order_shares(*chosen_of(CHOICES, strict)) == {1: 1.0}
-    shares = order_shares(*chosen_of(CHOICES, Model(structure=Additive())))
+    assert order_shares(*kernel_fit_of(CHOICES, strict)) == {1: 1.0}
+    shares = order_shares(*kernel_fit_of(CHOICES, Model(structure=Additive())))
     assert list(shares) == [1, 2] and sum(shares.values()) == pytest.approx(1.0)
     assert 0.0 < shares[2] < 0.1  # what does not add up, expected to be little
 
 
 def test_smooth_products_are_mostly_additive_and_rough_ones_are_not():
-    smooth = order_shares(*chosen_of(CHOICES, Model(), np.append(np.full(6, -4.0), 0.0)))
-    rough = order_shares(*chosen_of(CHOICES, Model(), np.append(np.full(6, 2.0), 0.0)))
+    smooth = order_shares(*kernel_fit_of(CHOICES, Model(), np.append(np.full(6, -4.0), 0.0)))
+    rough = order_shares(*kernel_fit_of(CHOICES, Model(), np.append(np.full(6, 2.0), 0.0)))
     assert smooth[1] > 0.9 and rough[1] < 0.3
 
 
@@ -234,4 +241,4 @@ def test_smooth_products_are_mostly_additive_and_rough_ones_are_not():
     ids=["group", "anchors", "matern", "graph-matern", "ssk", "decomposition"],
 )
 def test_other_kernels_do_not_split_into_orders(model):
-    assert order_shares(*chosen_of(CHOICES, model)) is None
+    assert order_shares(*kernel_fit_of(CHOICES, model)) is None

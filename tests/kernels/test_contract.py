@@ -437,8 +437,8 @@ def test_every_kernel_fits_and_suggests(space_name, name, data):
         n_startup_trials=1, trust_region=None, search=SMALL_SEARCH, model=MODELS[name]
     )
     found = suggest(Problem(space), history, settings, np.random.default_rng(12))
-    assert found.is_new and found.chosen is not None
-    assert np.all(np.isfinite(found.chosen.hyperparameters.to_vector()))
+    assert found.is_new and found.kernel_fit is not None
+    assert np.all(np.isfinite(found.kernel_fit.hyperparameters.to_vector()))
     assert np.array_equal(space.snap(found.point[None])[0], found.point)
     assert not np.any(np.all(found.point == history.points, axis=1))
 

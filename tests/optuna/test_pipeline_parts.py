@@ -16,7 +16,7 @@ from heat_plugins import (
 from heat_plugins.acquisition.component_bound import ComponentBound
 from heat_plugins.acquisition.confidence_bound import exploration
 from heat_plugins.gp.exact_gp import NegativeLogDensity
-from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.fit import FitCache, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcomes import fit_outcome
 from heat_plugins.kernels.build import KernelBuilder
@@ -136,7 +136,7 @@ def test_without_priors_the_likelihood_is_higher() -> None:
     likelihoods = []
     for name in ("map", "maximum-likelihood"):
         builder = KernelBuilder(SPACE, Model(hyperparameters=name))
-        found = fitted(builder, data().settled(SPACE), 300, FitCache())
+        found = select_model(builder, data().settled(SPACE), 300, FitCache())
         density = NegativeLogDensity(
             found.kernel, data().points, data().standardised.values, has_prior=False
         )

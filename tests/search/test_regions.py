@@ -137,8 +137,8 @@ def test_a_region_begins_where_the_best_of_those_before_have_the_highest_bound()
     outcome = outcome_of(builder, history, settings, FitCache())
     rows = list(region.ended)
     known = Surrogate(
-        outcome.chosen.kernel,
-        outcome.chosen.hyperparameters,
+        outcome.kernel_fit.kernel,
+        outcome.kernel_fit.hyperparameters,
         points[rows],
         outcome.values[rows],
     )

@@ -23,7 +23,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood, SumMarginalLogLikelihood
 
 from heat_plugins.botorch import HeatGP
 from heat_plugins.gp.exact_gp import LEAST_NOISE_SHARE, Surrogate
-from heat_plugins.gp.fit import FitCache, fitted
+from heat_plugins.gp.fit import FitCache, select_model
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
@@ -284,7 +284,7 @@ def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
     builder = KernelBuilder(MIXED, MODELS[name])
     observed = OutcomeData(x.numpy(), -y[:, 0].numpy(), deterministic=False).settled(MIXED)
-    chosen = fitted(builder, observed, len(x), FitCache())
+    chosen = select_model(builder, observed, len(x), FitCache())
     expected = chosen.hyperparameters
     np.testing.assert_allclose(gp.hyperparameters.theta, expected.theta, rtol=0.0, atol=1e-8)
     log_noise = max(expected.log_noise, np.log(LEAST_NOISE_SHARE))  # for GPyTorch's algebra
