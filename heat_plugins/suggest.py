@@ -265,7 +265,7 @@ def _outcomes(
         budget = settings.model_budget(builder)
         failures = fit_failures(builder, history, budget, cache.of_outcome(FAILURES))
     known = history
-    if failures is not None and failures.look_like_chance:
+    if failures is not None and failures.is_explained_by_chance:
         # What was asked for there is as unknown as before: to look nearby is no repetition.
         known = replace(history, failed=history.failed[:0], failed_after=None)
     outcomes = [

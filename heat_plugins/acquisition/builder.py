@@ -19,7 +19,7 @@ from heat_plugins.acquisition.pareto import crowding_distances, non_dominated, r
 from heat_plugins.acquisition.sample_path import SamplePath
 from heat_plugins.batch_function import BatchFunction
 from heat_plugins.gp.exact_gp import Surrogate
-from heat_plugins.gp.outcome_transform import place_of, standardise
+from heat_plugins.gp.outcome_transform import standardise, standardised_value
 from heat_plugins.gp.outcomes import Outcome, Outcomes
 from heat_plugins.history import History
 from heat_plugins.search.trust_region import TrustRegion
@@ -93,7 +93,9 @@ class AcquisitionBuilder:
             return
         columns = [standardise(column) for column in objectives.T]
         pairs = zip(reference, objectives.T, columns, strict=True)
-        self._reference = np.array([place_of(r, raw, column) for r, raw, column in pairs])
+        self._reference = np.array(
+            [standardised_value(r, raw, column) for r, raw, column in pairs]
+        )
         values = np.column_stack(columns)
         # Where an infinite value has its place does not say that it reaches anything.
         values[np.isposinf(objectives)] = np.finfo(float).max

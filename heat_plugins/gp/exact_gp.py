@@ -98,7 +98,7 @@ def fit(
     deterministic: bool,
     start: Hyperparameters | None = None,
     known_noise: Array | None = None,
-    learns_rest: bool = False,
+    learns_extra_noise: bool = False,
     has_prior: bool = True,
 ) -> Fit:
     """Return the hyperparameters of highest posterior density.
@@ -115,12 +115,12 @@ def fit(
             what is learnt: the variance of value i is sigma2 (lam + tau_i). NaN where they
             are not known. Where all are, nothing is left to learn, and lam is the small
             constant of deterministic values. None for nothing known.
-        learns_rest: Whether lam is learnt although all noise is known, because it is not.
+        learns_extra_noise: Whether lam is learnt on top of noise that is known.
         has_prior: Whether their priors count, rather than the likelihood alone.
     """
     density = NegativeLogDensity(kernel, points, values, known_noise, has_prior=has_prior)
     is_known = known_noise is not None and not np.isnan(known_noise).any()
-    is_fixed = deterministic or (is_known and not learns_rest)
+    is_fixed = deterministic or (is_known and not learns_extra_noise)
     log_noise = np.log(DETERMINISTIC_NOISE) if is_fixed else LOG_NOISE_PRIOR[0]
     noise_bounds = (log_noise, log_noise) if is_fixed else LOG_NOISE_BOUNDS
     if start is None:
@@ -306,8 +306,8 @@ class Surrogate:
         mean: Array = self._cross(points)[:, : self._n] @ self._alpha
         return mean
 
-    def left_out(self, values: Array) -> Array:
-        """Return means (n,) at the observed points, each without its own value (n,).
+    def leave_one_out_means(self, values: Array) -> Array:
+        """Return leave-one-out means (n,) at the observed points, of values (n,).
 
         mu_i = y_i - [K^-1 y]_i / [K^-1]_ii (Rasmussen and Williams, 2006, equation 5.12).
         """
@@ -385,7 +385,7 @@ def variance_and_rest(
     values: Array,
     noise: Array,
     *,
-    learns_rest: bool,
+    learns_extra_noise: bool,
 ) -> tuple[float, float]:
     """Return the signal variance next to known noise, and the variance that is added to that.
 
@@ -395,7 +395,7 @@ def variance_and_rest(
         points: (n, d) observed points.
         values: (n,) standardised values.
         noise: (n,) known variances of these.
-        learns_rest: Whether it was learnt how much more there is.
+        learns_extra_noise: Whether noise was learnt on top of that.
     """
     exact = Hyperparameters(hyperparameters.theta, -np.inf)
     # Noise is a share of the signal variance, which in turn depends on it: smaller shares make
@@ -403,7 +403,7 @@ def variance_and_rest(
     variance, rest = 1.0, 0.0
     for _ in range(VARIANCE_ROUNDS):
         before = variance
-        if learns_rest:
+        if learns_extra_noise:
             rest = variance * hyperparameters.noise
         else:
             rest = max(0.0, variance * LEAST_NOISE_SHARE - float(noise.min()))

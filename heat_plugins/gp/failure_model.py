@@ -56,9 +56,9 @@ class FailureModel:
         return -self.centre / self.spread
 
     @property
-    def look_like_chance(self) -> bool:
-        """Whether a trial's label cannot be told from the labels of the others."""
-        missed = self.values - self.surrogate.left_out(self.values)
+    def is_explained_by_chance(self) -> bool:
+        """Whether other trials do not predict a trial's label: leave-one-out skill is too low."""
+        missed = self.values - self.surrogate.leave_one_out_means(self.values)
         return bool(missed @ missed > (1.0 - LEAST_SKILL) * (self.values @ self.values))
 
 

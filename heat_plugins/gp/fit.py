@@ -98,7 +98,7 @@ class KernelFit:
         is_noise_free: Whether the values are taken for exact: because the user says that they
             are, or because they look like it.
         noisy_alternative: The same kernel with noise, where that is neither unlikely nor certain.
-        learns_rest: Whether there is more noise than was reported, and the rest is learnt.
+        learns_extra_noise: Whether noise is learnt on top of what was reported.
     """
 
     kernel: Kernel
@@ -108,7 +108,7 @@ class KernelFit:
     preferred: str = ""
     is_noise_free: bool = False
     noisy_alternative: KernelFit | None = None
-    learns_rest: bool = False
+    learns_extra_noise: bool = False
 
 
 @dataclass
@@ -148,7 +148,7 @@ def select_model(
         before.points.tobytes(),
         before.values.tobytes(),
         b"" if before.noise is None else before.noise.tobytes(),
-        f"{data.deterministic} {max_points} {data.learns_rest}".encode(),
+        f"{data.deterministic} {max_points} {data.learns_extra_noise}".encode(),
     )
     if cache.key != key:
         cache.key, cache.candidates = key, _candidates(builder, before, max_points)
@@ -168,7 +168,7 @@ def select_model(
         deterministic=start.is_noise_free,
         start=start.hyperparameters,
         known_noise=some.noise,
-        learns_rest=data.learns_rest,
+        learns_extra_noise=data.learns_extra_noise,
         has_prior=_has_prior(builder),
     )
     return replace(start, kernel=kernel, hyperparameters=more.hyperparameters)
@@ -182,7 +182,7 @@ def sampled(kernel_fit: KernelFit, data: OutcomeData, max_points: int) -> list[H
     some, most_likely = data.to_fit(max_points), kernel_fit.hyperparameters
     density = NegativeLogDensity(kernel_fit.kernel, some.points, some.values, some.noise)
     is_known = some.noise is not None and not np.isnan(some.noise).any()
-    is_fixed = kernel_fit.is_noise_free or (is_known and not data.learns_rest)
+    is_fixed = kernel_fit.is_noise_free or (is_known and not data.learns_extra_noise)
     noise_bounds = (most_likely.log_noise,) * 2 if is_fixed else LOG_NOISE_BOUNDS
     samples = slice_samples(
         lambda vector: -density.value(Hyperparameters.from_vector(vector)),
@@ -228,7 +228,7 @@ def _candidates(
                 some.values,
                 deterministic=is_noise_free,
                 known_noise=some.noise,
-                learns_rest=data.learns_rest,
+                learns_extra_noise=data.learns_extra_noise,
                 has_prior=_has_prior(builder),
             )
             kernel_fit = KernelFit(
@@ -236,7 +236,7 @@ def _candidates(
                 result.hyperparameters,
                 name,
                 is_noise_free=is_noise_free,
-                learns_rest=data.learns_rest,
+                learns_extra_noise=data.learns_extra_noise,
             )
             return kernel_fit, -result.negative_log_density
 

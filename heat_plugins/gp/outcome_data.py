@@ -1,4 +1,4 @@
-"""What trials tell about one outcome, an objective or a constraint."""
+"""Observations of one outcome, an objective or a constraint."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class OutcomeData:
         noise: (n,) known variances of the values, NaN where they are not known; None for nothing
             known.
         deterministic: Whether equal points always have equal values; None to find out.
-        learns_rest: Whether there is more noise than is known, and the rest is learnt.
+        learns_extra_noise: Whether noise is learnt on top of what is known.
         boundary: Where bad values begin, if that is known: 0 for constraints.
     """
 
@@ -54,7 +54,7 @@ class OutcomeData:
     values: Array
     noise: Array | None = None
     deterministic: bool | None = None
-    learns_rest: bool = False
+    learns_extra_noise: bool = False
     boundary: float = -np.inf
 
     def __len__(self) -> int:
@@ -66,8 +66,8 @@ class OutcomeData:
         noise = None if self.noise is None else self.noise[rows]
         return replace(self, points=self.points[rows], values=self.values[rows], noise=noise)
 
-    def settled(self, space: Space) -> OutcomeData:
-        """Return the observations with what they themselves say about their noise.
+    def with_inferred_noise(self, space: Space) -> OutcomeData:
+        """Return the observations with their noise inferred from repeated measurements.
 
         ``deterministic`` is what the user says: values of one point, or of close ones, that are
         too far apart are noise, whatever was said. Exact values (all variances 0) are
@@ -85,7 +85,7 @@ class OutcomeData:
             self,
             noise=noise if is_known else None,
             deterministic=True if is_deterministic else False if conflict else None,
-            learns_rest=is_too_small and (is_known or conflict),
+            learns_extra_noise=is_too_small and (is_known or conflict),
         )
 
     @cached_property

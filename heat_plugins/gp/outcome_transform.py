@@ -1,4 +1,4 @@
-"""From the values of a study to the numbers the surrogate is fitted to."""
+"""Outcome transform: from raw values to the standardised ones that the surrogate is fitted to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from heat_plugins.space import Array
 
 __all__ = [
-    "place_of",
+    "scale_of",
     "standardise",
     "standardise_noise",
-    "value_of_one",
+    "standardised_value",
     "with_unit_deviation",
 ]
 
@@ -23,8 +23,8 @@ BAD_SIDE_LIMIT = 10.0
 LARGEST_NOISE = 1e8
 
 
-def value_of_one(values: Array, standardised: Array | None = None) -> float:
-    """Return how much of the values (n,) a difference of 1 is once they are standardised.
+def scale_of(values: Array, standardised: Array | None = None) -> float:
+    """Return the scale of standardisation: what a standardised difference of 1 is in values (n,).
 
     Found between the best value and the middle one, where nothing is pulled in.
     """
@@ -45,29 +45,29 @@ def value_of_one(values: Array, standardised: Array | None = None) -> float:
 def standardise_noise(noise: Array, values: Array, standardised: Array) -> Array:
     """Return variances (n,) of values (n,) as variances of their standardised ones.
 
-    With u what a difference of 1 is worth, a variance v becomes v / u^2. Bad values that are
+    With s the scale of standardisation, a variance v becomes v / s^2. Bad values that are
     pulled in keep more noise than that leaves them: they are not to be relied on anyway. Where
     all values are the same there is no scale, and the noise counts as none. NaN stays.
     """
-    unit = value_of_one(values, standardised)
-    if unit == 0.0:
+    scale = scale_of(values, standardised)
+    if scale == 0.0:
         return np.where(np.isnan(noise), np.nan, 0.0)
     with np.errstate(over="ignore"):
-        scaled: Array = np.minimum((np.sqrt(noise) / unit) ** 2, LARGEST_NOISE)
+        scaled: Array = np.minimum((np.sqrt(noise) / scale) ** 2, LARGEST_NOISE)
     return scaled
 
 
-def place_of(
+def standardised_value(
     number: float, values: Array, standardised: Array, boundary: float = -np.inf
 ) -> float:
-    """Return where a number lies on the scale of standardised values (n,).
+    """Return a number on the scale of standardised values (n,).
 
     That is a straight line through the values, wherever the number is; far on the bad side it
     is pulled in as a value would be.
     """
     finite = np.flatnonzero(np.isfinite(values))
-    unit = value_of_one(values, standardised)
-    if unit == 0.0:  # one value only: all that can be told is on which side the number is
+    scale = scale_of(values, standardised)
+    if scale == 0.0:  # one value only: all that can be told is on which side the number is
         return float(np.sign(number - values[finite[0]])) if len(finite) else 0.0
     known = values[finite]
     median = np.median(known)
@@ -75,7 +75,7 @@ def place_of(
     if spread > 0.0:
         number = min(number, max(float(median), boundary) + BAD_SIDE_LIMIT * float(spread))
     best = finite[np.argmin(known)]
-    return float(standardised[best] + (number - values[best]) / unit)
+    return float(standardised[best] + (number - values[best]) / scale)
 
 
 def standardise(values: Array, boundary: float = -np.inf) -> Array:

@@ -15,7 +15,7 @@ from heat_plugins.gp.exact_gp import (
 )
 from heat_plugins.gp.fit import FitCache, KernelFit, sampled, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
-from heat_plugins.gp.outcome_transform import place_of
+from heat_plugins.gp.outcome_transform import standardised_value
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Bools, Indices, Space
 
@@ -152,7 +152,7 @@ def fit_outcome(
         fit: The kernel, where it has been fitted to these observations already.
     """
     rows = np.flatnonzero(~np.isnan(data.values))
-    data = data.at(rows).settled(builder.space)
+    data = data.at(rows).with_inferred_noise(builder.space)
     kernel_fit = select_model(builder, data, budget.fit_points, cache) if fit is None else fit
     points, values, noise = data.standardised
     some = _model_points(builder.space, points, data.values, centre, budget.model_points)
@@ -170,7 +170,7 @@ def fit_outcome(
                 points[some],
                 values[some],
                 known,
-                learns_rest=data.learns_rest,
+                learns_extra_noise=data.learns_extra_noise,
             )
             hyperparameters = Hyperparameters(hyperparameters.theta, -np.inf)
             shares = (known + rest) / variance
@@ -189,7 +189,7 @@ def fit_outcome(
         rows=rows,
         modelled=rows[some],
         is_deterministic=kernel_fit.is_noise_free,
-        zero=place_of(0.0, data.values, values, data.boundary),
+        zero=standardised_value(0.0, data.values, values, data.boundary),
         believed=values if noise is None else surrogate.mean(points),
         samples=tuple(surrogate_with(sample) for sample in samples),
     )

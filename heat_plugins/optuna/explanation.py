@@ -10,7 +10,7 @@ import numpy as np
 from optuna.study import StudyDirection
 
 from heat_plugins.gp.fit import FitCache
-from heat_plugins.gp.outcome_transform import value_of_one
+from heat_plugins.gp.outcome_transform import scale_of
 from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Space
@@ -174,12 +174,12 @@ def explain(
     shares: dict[str, Share] = {}
     if known.any():
         everywhere = scaled(values[known])
-        unit = value_of_one(values[known], everywhere)
+        scale = scale_of(values[known], everywhere)
         if direction == StudyDirection.MAXIMIZE:
-            unit = -unit  # the core minimises
+            scale = -scale  # the model minimises
         surrogate = fit_everywhere(builder, history.points[known], everywhere)
         effects = {
-            name: tuple((value, unit * effect) for value, effect in rows)
+            name: tuple((value, scale * effect) for value, effect in rows)
             for name, rows in single_effects(space, surrogate, conditions).items()
         }
         rng = np.random.default_rng(0)

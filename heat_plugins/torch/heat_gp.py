@@ -163,7 +163,7 @@ class HeatGP(SingleTaskGP):
     @property
     def has_more_noise(self) -> bool:
         """Whether there is more noise than ``train_Yvar`` says."""
-        return self.kernel_fit is not None and self.kernel_fit.learns_rest
+        return self.kernel_fit is not None and self.kernel_fit.learns_extra_noise
 
     @property
     def kernel(self) -> FittedKernel:
@@ -199,7 +199,7 @@ class HeatGP(SingleTaskGP):
             values, noise = self._given
             boundary = -np.inf if self.boundary is None else sign * self.boundary
         data = OutcomeData(points, sign * values, noise, self.deterministic, boundary=boundary)
-        data = data.settled(self.space)
+        data = data.with_inferred_noise(self.space)
         self.kernel_fit = kernel_fit = select_model(
             self._builder, data, MAX_FIT_POINTS, self._cache
         )
@@ -279,7 +279,7 @@ class HeatGP(SingleTaskGP):
                 points,
                 values,
                 noise,
-                learns_rest=self.has_more_noise,
+                learns_extra_noise=self.has_more_noise,
             )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
         self.kernel.use(numpy_kernel, hyperparameters.theta)

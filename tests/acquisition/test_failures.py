@@ -55,7 +55,7 @@ def test_a_choice_that_always_fails_is_recognised(seed):
     found = probability(history, new)
     assert np.median(found[new[:, 1] == 2.0]) < 0.05
     assert np.median(found[new[:, 1] != 2.0]) > 0.95
-    assert not model_of(history).look_like_chance
+    assert not model_of(history).is_explained_by_chance
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -66,7 +66,7 @@ def test_failures_that_depend_on_nothing_make_no_difference(seed):
     history = history_of(points, np.arange(90) % 3 == 1)
     found = np.log(probability(history, SPACE.sample(200, rng)))
     assert np.quantile(found, 0.9) - np.quantile(found, 0.1) < 0.7
-    assert model_of(history).look_like_chance
+    assert model_of(history).is_explained_by_chance
 
 
 @pytest.mark.parametrize("by_chance", [False, True])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.acquisition.builder import AcquisitionBuilder, distance_to_reference
-from heat_plugins.gp.outcome_transform import place_of, standardise
+from heat_plugins.gp.outcome_transform import standardise, standardised_value
 from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
 from heat_plugins.space import Categorical, Float, Space
@@ -50,7 +50,7 @@ def run(reference, n=18, n_startup=8, seed=0, rules=None):
 def test_a_number_lies_between_the_values_that_it_lies_between(values, number):
     values = np.array(values)
     standardised = standardise(values)
-    place = place_of(number, values, standardised)
+    place = standardised_value(number, values, standardised)
     assert np.isfinite(place)
     slack = 1e-6
     assert np.all(standardised[values < number] <= place + slack)
@@ -60,14 +60,16 @@ def test_a_number_lies_between_the_values_that_it_lies_between(values, number):
 def test_a_value_has_its_own_place():
     values = np.random.default_rng(0).standard_normal(30)
     standardised = standardise(values)
-    places = [place_of(value, values, standardised) for value in values]
+    places = [standardised_value(value, values, standardised) for value in values]
     np.testing.assert_allclose(places, standardised, atol=1e-12)
 
 
 @pytest.mark.parametrize("values", [[2.0, 2.0], [np.inf, np.inf], [2.0, np.inf], [-np.inf, 2.0]])
 def test_every_number_has_a_place(values):
     values = np.array(values)
-    places = [place_of(number, values, standardise(values)) for number in (-1.0, 2.0, 9.0)]
+    places = [
+        standardised_value(number, values, standardise(values)) for number in (-1.0, 2.0, 9.0)
+    ]
     assert np.all(np.isfinite(places)) and np.all(np.diff(places) >= 0.0)
 
 

@@ -166,7 +166,7 @@ def test_left_out_means_are_those_of_the_other_observations(space):
     rng = np.random.default_rng(7)
     points, values = data(space, 20, rng)
     hyperparameters, pending = some_hyperparameters(space, rng), space.sample(2, rng)
-    found = model_of(space, hyperparameters, points, values, pending).left_out(values)
+    found = model_of(space, hyperparameters, points, values, pending).leave_one_out_means(values)
     for i in range(20):
         others = np.arange(20) != i
         model = model_of(space, hyperparameters, points[others], values[others])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from heat_plugins.gp.outcome_transform import standardise, value_of_one
+from heat_plugins.gp.outcome_transform import scale_of, standardise
 
 CHECKED = settings(deadline=None, max_examples=150)
 
@@ -119,7 +119,7 @@ def test_the_argument_is_not_changed():
 def test_one_is_worth_what_good_values_differ_by(values, scale):
     """A difference of standardised values, times this, is the difference of the values."""
     values = scale * values
-    unit = value_of_one(values)
+    unit = scale_of(values)
     standardised = standardise(values)
     assert unit >= 0.0
     good = np.sort(values)[: len(values) // 2 + 1]
@@ -131,12 +131,12 @@ def test_one_is_worth_what_good_values_differ_by(values, scale):
 
 @pytest.mark.parametrize("values", [[], [3.0], [3.0, 3.0], [np.inf], [np.inf, -np.inf]], ids=str)
 def test_values_without_differences_are_worth_nothing(values):
-    assert value_of_one(np.array(values, dtype=float)) == 0.0
+    assert scale_of(np.array(values, dtype=float)) == 0.0
 
 
 def test_a_bad_outlier_does_not_change_what_one_is_worth():
     values = np.linspace(0.0, 10.0, 21)
     with_outlier = np.append(values, [1e9, np.inf])
-    unit = value_of_one(with_outlier)
+    unit = scale_of(with_outlier)
     differences = np.diff(standardise(with_outlier)[:21])
     np.testing.assert_allclose(unit * differences[:15], 0.5, rtol=1e-9)

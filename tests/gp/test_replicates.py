@@ -105,10 +105,10 @@ def test_the_rest_of_the_noise_is_learnt(structure):
     for reported, is_enough in ((0.3, True), (0.003, False), (0.0, False)):
         for n in (30, 29):  # with and without a second stage
             noise = np.full(n, reported**2)
-            data = OutcomeData(points[-n:], values[-n:], noise).settled(MIXED)
+            data = OutcomeData(points[-n:], values[-n:], noise).with_inferred_noise(MIXED)
             kernel_fit = select_model(builder, data, 100, FitCache())
             learnt = np.exp(kernel_fit.hyperparameters.log_noise)
-            assert kernel_fit.learns_rest != is_enough
+            assert kernel_fit.learns_extra_noise != is_enough
             assert (learnt == pytest.approx(DETERMINISTIC_NOISE)) == is_enough
             assert is_enough or 0.005 < learnt < 1.0
 

@@ -8,7 +8,7 @@ import pytest
 from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
 from heat_plugins.gp.fit import FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import OutcomeData
-from heat_plugins.gp.outcome_transform import standardise, value_of_one
+from heat_plugins.gp.outcome_transform import scale_of, standardise
 from heat_plugins.insight.effects import LONGEST_ORDER, order_shares, single_effects
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Categorical, Float, Integer, Ordinal, Space
@@ -48,7 +48,7 @@ def effects_of(model, n=90):
     surrogate = Surrogate(
         kernel_fit.kernel, kernel_fit.hyperparameters, points, standardise(values)
     )
-    unit = value_of_one(values)
+    unit = scale_of(values)
     return {
         name: {value: unit * effect for value, effect in rows}
         for name, rows in single_effects(SPACE, surrogate).items()

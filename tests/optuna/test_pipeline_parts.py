@@ -136,7 +136,7 @@ def test_without_priors_the_likelihood_is_higher() -> None:
     likelihoods = []
     for name in ("map", "maximum-likelihood"):
         builder = KernelBuilder(SPACE, Model(hyperparameters=name))
-        found = select_model(builder, data().settled(SPACE), 300, FitCache())
+        found = select_model(builder, data().with_inferred_noise(SPACE), 300, FitCache())
         density = NegativeLogDensity(
             found.kernel, data().points, data().standardised.values, has_prior=False
         )

@@ -283,7 +283,9 @@ def test_predictions_are_those_of_the_core(space_name, name):
 def test_fit_is_that_of_the_core(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
     builder = KernelBuilder(MIXED, MODELS[name])
-    observed = OutcomeData(x.numpy(), -y[:, 0].numpy(), deterministic=False).settled(MIXED)
+    observed = OutcomeData(x.numpy(), -y[:, 0].numpy(), deterministic=False).with_inferred_noise(
+        MIXED
+    )
     chosen = select_model(builder, observed, len(x), FitCache())
     expected = chosen.hyperparameters
     np.testing.assert_allclose(gp.hyperparameters.theta, expected.theta, rtol=0.0, atol=1e-8)
