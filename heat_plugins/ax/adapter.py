@@ -176,6 +176,7 @@ class HeatStartAdapter(Adapter):
             self._points([*pending, *others]),
             self._points([arm.parameters for arm in failed]),
             [arm.time for arm in failed],
+            [arm.metadata for arm in failed],
         )
         fixed = self._fixed_columns(fixed_features)
         number = number_of_arms(self._experiment, pending_observations)

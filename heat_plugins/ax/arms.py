@@ -7,6 +7,8 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from ax.adapter.base import Adapter
+from ax.core.arm import Arm
+from ax.core.base_trial import BaseTrial
 from ax.core.experiment import Experiment
 from ax.core.observation import ObservationFeatures
 from ax.core.types import TParameterization
@@ -16,10 +18,14 @@ __all__ = ["FailedArm", "arms_without_data", "distinct", "number_of_arms"]
 
 
 class FailedArm(NamedTuple):
-    """An arm of a trial that failed: when, in seconds, and what it was, transformed."""
+    """An arm of a trial that failed: when, in seconds, and what it was, transformed.
+
+    With its metadata, which say who asked for it.
+    """
 
     time: float
     parameters: TParameterization
+    metadata: Mapping[str, Any]
 
 
 Pending = Mapping[str, list[ObservationFeatures]]
@@ -67,7 +73,17 @@ def arms_without_data(
             if trial.status.is_failed:
                 ended = trial.time_completed
                 time = math.inf if ended is None else ended.timestamp()
-                failed.extend(FailedArm(time, parameters) for parameters in found)
+                metadata = _metadata_of(trial, arm)
+                failed.extend(FailedArm(time, parameters, metadata) for parameters in found)
             else:
                 others.extend(found)
     return sorted(failed, key=lambda arm: arm.time), others
+
+
+def _metadata_of(trial: BaseTrial, arm: Arm) -> Mapping[str, Any]:
+    """Return what the generator of an arm noted about it."""
+    for run in trial.generator_runs:
+        metadata = (run.candidate_metadata_by_arm_signature or {}).get(arm.signature)
+        if metadata is not None:
+            return metadata
+    return {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from ax.adapter.adapter_utils import (
@@ -122,6 +122,7 @@ def history_of(
     pending: Array,
     failed: Array,
     failed_at: Sequence[float] = (),
+    failed_metadata: Sequence[Mapping[str, Any]] = (),
 ) -> History:
     """Return the history for a suggestion.
 
@@ -132,6 +133,7 @@ def history_of(
         pending: (p, d) points under evaluation, and others that are not to be proposed again.
         failed: (q, d) points that failed.
         failed_at: (q) when they did, in seconds, ascending.
+        failed_metadata: (q) of their arms.
     """
     arms = data.arm_data
     points = arms[list(codes.space.names)].to_numpy(dtype=float)
@@ -162,6 +164,7 @@ def history_of(
         constraints=constraints[is_known] if constraints.shape[1] else None,
         noise=None if np.isnan(noise[is_known]).all() else noise[is_known],
         failed_after=failed_after if len(failed_at) else None,
+        failed_from=np.array([_region(entry) for entry in failed_metadata], dtype=np.int64),
     )
 
 
@@ -190,7 +193,7 @@ def _sums(columns: Array, weights: Array) -> Array:
     return sums
 
 
-def _region(metadata: dict[str, object]) -> int:
+def _region(metadata: Mapping[str, Any]) -> int:
     region = metadata.get(REGION_KEY)
     return region if isinstance(region, int) and not isinstance(region, bool) else NO_REGION
 

@@ -190,6 +190,9 @@ class StudyReader:
                 [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
                 dtype=np.int64,
             ),
+            failed_from=np.array(
+                [reserved_region(row.trial) for row in self._failed], dtype=np.int64
+            ),
         )
 
     def _values(self, trial: FrozenTrial, signs: Sequence[float]) -> list[float] | None:

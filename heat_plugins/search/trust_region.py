@@ -101,6 +101,7 @@ def replay(
     space: Space,
     rules: TrustRegionRules,
     failed_after: Indices | None = None,
+    failed_from: Indices | None = None,
 ) -> TrustRegion:
     """Return the region after the given trials.
 
@@ -112,6 +113,8 @@ def replay(
         rules: When the region changes.
         failed_after: (q,) after how many of the trials each of those failed that have no value;
             None for none.
+        failed_from: (q,) index of the region each of these was asked for, or ``NO_REGION``;
+            None for none of them.
 
     As long as most trials of a region fail, those are trials without an improvement: it shrinks
     towards where they succeed. But they do not end it, and where fewer fail, perhaps by chance,
@@ -127,13 +130,12 @@ def replay(
         smallest = min(smallest, rules.smallest_box)
     best, rows = best_so_far(values)
     index, scale, ended = 0, rules.first_scale, list[int]()
-    successes = failures = n_asked = 0
-    n_failed = np.bincount([] if failed_after is None else failed_after, minlength=len(points) + 1)
-    n_lost = 0
+    successes = failures = n_asked = n_lost = 0
+    failed = _by_place(failed_after, failed_from, len(points))
 
     def after_failed(n: int) -> tuple[float, int, int]:
         """Return scale, successes and failures after n more trials without a value."""
-        if not n or n_lost <= n_asked:
+        if not n or n_lost <= n_asked or not best.trials:
             return scale, successes, failures
         patience = _patience(points[best.trials[0]], space, rules)
         smaller, left = scale, failures + n
@@ -142,9 +144,8 @@ def replay(
         return smaller, 0, min(left, patience - 1)
 
     for i, (value, tag) in enumerate(zip(rows, region_ids.tolist(), strict=True)):
-        if n_asked:
-            n_lost += int(n_failed[i])
-            scale, successes, failures = after_failed(int(n_failed[i]))
+        n_lost += (n := failed[i].count(index))
+        scale, successes, failures = after_failed(n)
         if tag == index + 1:
             ended += best.trials[:1]
             index, scale, best = index + 1, rules.first_scale, type(best)()
@@ -167,9 +168,8 @@ def replay(
                 ended += best.trials[:1]
                 index, scale, best = index + 1, rules.first_scale, type(best)()
                 n_asked = n_lost = 0
-    if n_asked:
-        n_lost += int(n_failed[len(points)])
-        scale, successes, failures = after_failed(int(n_failed[len(points)]))
+    n_lost += (n := failed[len(points)].count(index))
+    scale, successes, failures = after_failed(n)
     centre = points[best.trials[0]] if best.trials else None
     return TrustRegion(
         index=index,
@@ -182,6 +182,17 @@ def replay(
         ended=tuple(ended),
         is_searched=centre is not None and n_asked >= _patience(centre, space, rules),
     )
+
+
+def _by_place(
+    failed_after: Indices | None, failed_from: Indices | None, n: int
+) -> list[list[int]]:
+    """Return which regions asked for the trials that failed after each of 0 .. n others."""
+    regions: list[list[int]] = [[] for _ in range(n + 1)]
+    if failed_after is not None and failed_from is not None:
+        for place, region in zip(failed_after.tolist(), failed_from.tolist(), strict=True):
+            regions[place].append(region)
+    return regions
 
 
 def _patience(centre: Array, space: Space, rules: TrustRegionRules) -> int:

@@ -30,6 +30,7 @@ ALLOWED = (
     "optuna/samplers/_tpe",  # Optuna, where TPE is the independent sampler
     "Choices for a categorical distribution should be",  # Optuna, of tuples and objects
     "The reported value is ignored",  # Optuna, where the objective reports a step again
+    "The constraint value is ignored",  # Optuna, where two threads have one enqueued trial
     "Inconsistent parameter values",  # Optuna, of waiting trials from elsewhere
     "could not be cast to float",  # Optuna, of what the objective returns
     "is not acceptable",

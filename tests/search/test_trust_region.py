@@ -156,12 +156,13 @@ def test_no_trials_no_centre():
 
 
 # ------------------------------------------------------------- trials without a value
-def after_failures(n_failed, values=(3.0,), space=DISCRETE, at=None):
+def after_failures(n_failed, values=(3.0,), space=DISCRETE, at=None, tags=None, failed_tag=0):
     """The region after trials of it with values, and some without after ``at`` of them."""
     points = np.stack([point(i, space) for i in range(len(values))])
-    tags = np.zeros(len(values), dtype=np.int64)
+    tags = np.zeros(len(values), dtype=np.int64) if tags is None else np.array(tags)
     failed_after = np.full(n_failed, len(values) if at is None else at)
-    return replay(points, np.array(values), tags, space, RULES, failed_after)
+    failed_from = np.full(n_failed, failed_tag)
+    return replay(points, np.array(values), tags, space, RULES, failed_after, failed_from)
 
 
 @SPACES
@@ -190,6 +191,19 @@ def test_failed_trials_count_as_long_as_most_fail():
     assert after_failures(20, values, at=0).n_successes == 2  # before there was a region
     few = after_failures(3, (3.0,) * 30)
     assert few.scale == after_failures(0, (3.0,) * 30).scale
+
+
+def test_a_region_of_which_every_trial_fails_shrinks_too():
+    """Its centre is all that ever succeeded, and was enqueued."""
+    region = after_failures(RULES.failures_to_shrink, tags=[NO_REGION])
+    assert region.scale == RULES.first_scale / RULES.factor
+    assert not region.is_searched and region.centre is not None
+
+
+@pytest.mark.parametrize("failed_tag", [NO_REGION, 1])
+def test_what_no_region_or_another_one_asked_for_says_nothing_about_this_one(failed_tag):
+    region = after_failures(50, failed_tag=failed_tag)
+    assert (region.scale, region.n_failures) == (RULES.first_scale, 0)
 
 
 # --------------------------------------------------------------- growing, shrinking
