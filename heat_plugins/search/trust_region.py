@@ -117,8 +117,8 @@ def replay(
             None for none of them.
 
     As long as most trials of a region fail, those are trials without an improvement: it shrinks
-    towards where they succeed. But they do not end it, and where fewer fail, perhaps by chance,
-    the model of failures alone takes care of them.
+    towards where they succeed, and sooner while none of its own has. But they do not end it, and
+    where fewer fail, perhaps by chance, the model of failures alone takes care of them.
 
     A trial asked for by an earlier region comes too late to say anything about this one, and one
     asked for by the next ends it. One that no region asked for may move the centre but is
@@ -137,7 +137,7 @@ def replay(
         """Return scale, successes and failures after n more trials without a value."""
         if not n or n_lost <= n_asked or not best.trials:
             return scale, successes, failures
-        patience = _patience(points[best.trials[0]], space, rules)
+        patience = _patience(points[best.trials[0]], space, rules) if n_asked else FEWEST_FAILURES
         smaller, left = scale, failures + n
         while left >= patience and smaller / rules.factor >= smallest:
             smaller, left = smaller / rules.factor, left - patience

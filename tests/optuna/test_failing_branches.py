@@ -1,5 +1,7 @@
 """Branches of a conditional space in which every trial fails, and points that failed."""
 
+from itertools import pairwise
+
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -66,6 +68,23 @@ def test_failures_that_depend_on_nothing_do_not_keep_a_branch_away(seed: int) ->
     study.optimize(objective, n_trials=30, catch=(RuntimeError,))
     assert study.best_params["model"] == "tree"
     assert study.best_value <= 0.6  # three away at the most, where the very best crashed
+
+
+@SEEDS
+def test_where_nearly_everything_fails_the_search_stays_near_what_did_not(seed: int) -> None:
+    """One sequence is known, and most of those with a new letter cannot be made."""
+
+    def objective(trial: optuna.Trial) -> float:
+        letters = [trial.suggest_categorical(f"x{i}", range(10)) for i in range(24)]
+        if any((b - a) % 10 in (4, 5, 6) for a, b in pairwise(letters)):
+            raise RuntimeError
+        return sum(letter != i % 3 for i, letter in enumerate(letters))
+
+    study = optuna.create_study(sampler=HeatSampler(seed=seed))
+    study.enqueue_trial({f"x{i}": 9 for i in range(24)})
+    study.optimize(objective, n_trials=90, catch=(RuntimeError,))
+    assert sum(t.state == TrialState.COMPLETE for t in study.trials) >= 15
+    assert study.best_value < 24
 
 
 def test_a_failed_point_is_not_proposed_again() -> None:

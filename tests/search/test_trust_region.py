@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.history import NO_REGION
-from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules, replay
+from heat_plugins.search.trust_region import (
+    FEWEST_FAILURES,
+    TrustRegion,
+    TrustRegionRules,
+    replay,
+)
 from heat_plugins.space import Categorical, Float, Integer, Space
 
 CHECKED = settings(deadline=None, max_examples=50)
@@ -195,8 +200,9 @@ def test_failed_trials_count_as_long_as_most_fail():
 
 def test_a_region_of_which_every_trial_fails_shrinks_too():
     """Its centre is all that ever succeeded, and was enqueued."""
-    region = after_failures(RULES.failures_to_shrink, tags=[NO_REGION])
+    region = after_failures(FEWEST_FAILURES, tags=[NO_REGION])
     assert region.scale == RULES.first_scale / RULES.factor
+    assert after_failures(FEWEST_FAILURES - 1, tags=[NO_REGION]).scale == RULES.first_scale
     assert not region.is_searched and region.centre is not None
 
 
