@@ -34,8 +34,8 @@ class History:
             nothing known.
         failed_after: (q,) after how many of the points each of the failed ended, ascending; None
             where that is not known.
-        failed_from: (q,) the trust region each of the failed was asked for, ``NO_REGION`` if none;
-            None for none of them.
+        failed_region_ids: (q,) index of the trust region each of the failed was suggested in, or
+            ``NO_REGION``; None for none of them.
     """
 
     points: Array
@@ -46,7 +46,7 @@ class History:
     constraints: Array | None = None
     noise: Array | None = None
     failed_after: Indices | None = None
-    failed_from: Indices | None = None
+    failed_region_ids: Indices | None = None
 
     def __post_init__(self) -> None:
         if self.noise is None:
@@ -113,13 +113,13 @@ class History:
             complete: Bools = np.all(~np.isnan(points[:, ~optional]), axis=1)
             return complete
 
-        kept, after, regions = is_complete(self.failed), self.failed_after, self.failed_from
+        kept, after, regions = is_complete(self.failed), self.failed_after, self.failed_region_ids
         return replace(
             self,
             pending=self.pending[is_complete(self.pending)],
             failed=self.failed[kept],
             failed_after=None if after is None else after[kept],
-            failed_from=None if regions is None else regions[kept],
+            failed_region_ids=None if regions is None else regions[kept],
         )
 
     def in_order_of_ending(self) -> tuple[Array, Bools]:

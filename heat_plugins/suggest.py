@@ -267,7 +267,9 @@ def _outcomes(
     known = history
     if failures is not None and failures.is_explained_by_chance:
         # What was asked for there is as unknown as before: to look nearby is no repetition.
-        known = replace(history, failed=history.failed[:0], failed_after=None, failed_from=None)
+        known = replace(
+            history, failed=history.failed[:0], failed_after=None, failed_region_ids=None
+        )
     outcomes = [
         outcome_of(
             builder, known, settings, cache, index, centre=region.centre, fit=fits.get(index)

@@ -164,7 +164,7 @@ def history_of(
         constraints=constraints[is_known] if constraints.shape[1] else None,
         noise=None if np.isnan(noise[is_known]).all() else noise[is_known],
         failed_after=failed_after if len(failed_at) else None,
-        failed_from=np.array([_region(entry) for entry in failed_metadata], dtype=np.int64),
+        failed_region_ids=np.array([_region(entry) for entry in failed_metadata], dtype=np.int64),
     )
 
 

@@ -190,7 +190,7 @@ class StudyReader:
                 [bisect(rows, _end_and_number(row), key=_end_and_number) for row in self._failed],
                 dtype=np.int64,
             ),
-            failed_from=np.array(
+            failed_region_ids=np.array(
                 [reserved_region(row.trial) for row in self._failed], dtype=np.int64
             ),
         )

@@ -75,4 +75,4 @@ def region_after(
     trials = history.points, ranking, history.region_ids, space
     if isinstance(rules, BudgetedRegionRules):
         return replay_budget(*trials, rules, stages, failed_after)
-    return replay(*trials, rules, failed_after, history.failed_from)
+    return replay(*trials, rules, failed_after, history.failed_region_ids)

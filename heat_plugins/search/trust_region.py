@@ -101,7 +101,7 @@ def replay(
     space: Space,
     rules: TrustRegionRules,
     failed_after: Indices | None = None,
-    failed_from: Indices | None = None,
+    failed_region_ids: Indices | None = None,
 ) -> TrustRegion:
     """Return the region after the given trials.
 
@@ -113,8 +113,8 @@ def replay(
         rules: When the region changes.
         failed_after: (q,) after how many of the trials each of those failed that have no value;
             None for none.
-        failed_from: (q,) index of the region each of these was asked for, or ``NO_REGION``;
-            None for none of them.
+        failed_region_ids: (q,) index of the region each of these was suggested in, or
+            ``NO_REGION``; None for none of them.
 
     As long as most trials of a region fail, those are trials without an improvement: it shrinks
     towards where they succeed, and sooner while none of its own has. But they do not end it, and
@@ -131,7 +131,7 @@ def replay(
     best, rows = best_so_far(values)
     index, scale, ended = 0, rules.first_scale, list[int]()
     successes = failures = n_asked = n_lost = 0
-    failed = _by_place(failed_after, failed_from, len(points))
+    failed = _by_place(failed_after, failed_region_ids, len(points))
 
     def after_failed(n: int) -> tuple[float, int, int]:
         """Return scale, successes and failures after n more trials without a value."""
@@ -185,12 +185,12 @@ def replay(
 
 
 def _by_place(
-    failed_after: Indices | None, failed_from: Indices | None, n: int
+    failed_after: Indices | None, failed_region_ids: Indices | None, n: int
 ) -> list[list[int]]:
     """Return which regions asked for the trials that failed after each of 0 .. n others."""
     regions: list[list[int]] = [[] for _ in range(n + 1)]
-    if failed_after is not None and failed_from is not None:
-        for place, region in zip(failed_after.tolist(), failed_from.tolist(), strict=True):
+    if failed_after is not None and failed_region_ids is not None:
+        for place, region in zip(failed_after.tolist(), failed_region_ids.tolist(), strict=True):
             regions[place].append(region)
     return regions
 

@@ -166,8 +166,8 @@ def after_failures(n_failed, values=(3.0,), space=DISCRETE, at=None, tags=None, 
     points = np.stack([point(i, space) for i in range(len(values))])
     tags = np.zeros(len(values), dtype=np.int64) if tags is None else np.array(tags)
     failed_after = np.full(n_failed, len(values) if at is None else at)
-    failed_from = np.full(n_failed, failed_tag)
-    return replay(points, np.array(values), tags, space, RULES, failed_after, failed_from)
+    failed_region_ids = np.full(n_failed, failed_tag)
+    return replay(points, np.array(values), tags, space, RULES, failed_after, failed_region_ids)
 
 
 @SPACES
