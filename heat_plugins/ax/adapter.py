@@ -213,7 +213,7 @@ class HeatStartAdapter(Adapter):
         else:
             suggestion = self._ask_core(history, aim, fixed, number)
         if suggestion.leaves_out_constraints:
-            self.generator.leave_out_constraints()
+            self.generator.warn_unmodelled_constraints()
         if not suggestion.is_new and self.generator.settings.deterministic:
             which = "with these fixed values" if fixed else "of the search space"
             raise SearchSpaceExhausted(
@@ -280,7 +280,7 @@ class HeatStartAdapter(Adapter):
 
 
 class HeatAdapter(HeatStartAdapter, TorchAdapter):  # type: ignore[misc]  # order of arguments
-    """The same with a model, with which Ax does all the rest as with its own."""
+    """Adapter whose fitted HeatGPs also predict."""
 
     generator: HeatGenerator
 

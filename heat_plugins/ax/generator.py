@@ -49,7 +49,9 @@ class _Caches(dict[str, FitCache]):
 
 
 class HeatStartGenerator(Generator):
-    """Keeps the settings; :class:`~heat_plugins.ax.adapter.HeatStartAdapter` does the rest.
+    """Generator without a model, used before data.
+
+    It keeps the settings; :class:`~heat_plugins.ax.adapter.HeatStartAdapter` does the rest.
 
     All arguments are those of ``heat_generation_strategy``, which makes them, and can be stored as
     JSON: ``model`` comes from ``Model.to_json``, and ``embedding`` has the fields of one.
@@ -89,8 +91,8 @@ class HeatStartGenerator(Generator):
     def _make_model(self) -> None:
         """Make the model that Ax can ask: none here."""
 
-    def leave_out_constraints(self) -> None:
-        """Say once that some outcome constraints are not modelled."""
+    def warn_unmodelled_constraints(self) -> None:
+        """Warn, once, of outcome constraints that are not modelled."""
         if not self._left_out_constraints:
             self._left_out_constraints = True
             logger.warning(
@@ -163,9 +165,9 @@ class HeatGenerator(HeatStartGenerator, BoTorchGenerator):
                 slopes_of_codes=True,
                 **additional_model_inputs,
             )
-            self._doubt_errors()
+            self._warn_small_errors()
 
-    def _doubt_errors(self) -> None:
+    def _warn_small_errors(self) -> None:
         """Say once of each metric that its standard errors are too small."""
         for metric, gp in zip(self.surrogate.outcomes, self._gps, strict=True):
             if gp.has_more_noise and metric not in self._doubted:

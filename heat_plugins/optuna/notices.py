@@ -57,8 +57,8 @@ class Notices:
                 f"`quantitative`, but no trial has it; the parameters so far are {sorted(known)}."
             )
 
-    def lone_values(self, names: set[str], trials: Sequence[FrozenTrial]) -> None:
-        """Warn of parameters of a graph that trials have and the model has not."""
+    def values_without_graph(self, names: set[str], trials: Sequence[FrozenTrial]) -> None:
+        """Warn of parameters with one value, which make their labelled graph have no effect."""
         if not names:
             return
         known = {name for trial in trials for name in dict(trial.distributions)}

@@ -23,8 +23,8 @@ from heat_plugins.space import Array
 
 __all__ = ["reserve"]
 
-# How often a worker moves on to another candidate before it searches anew.
-MOST_CLAIMS = 5
+# How many candidates a worker tries to reserve before it searches anew.
+MOST_RESERVATIONS = 5
 
 
 def reserve(
@@ -45,7 +45,7 @@ def reserve(
     """
     rank = 0
     taken = others()
-    for _ in range(MOST_CLAIMS):
+    for _ in range(MOST_RESERVATIONS):
         is_taken = reader.is_among(candidates, [point for _, point in taken])
         free = np.flatnonzero(~is_taken)
         if not len(free):

@@ -256,7 +256,7 @@ class HeatSampler(BaseSampler):
         self._own: dict[str, BaseDistribution | None] | None = None
         self._inferred: dict[str, BaseDistribution] = {}  # for the last trial that began
         self._last_params: dict[str, Any] = {}  # of the last trial of this process that ended
-        self._mistake: Exception | None = None  # in the settings, found inside an objective
+        self._settings_error: Exception | None = None  # in the settings, found inside an objective
         self._notices.forget_study()
 
     def after_fork(self) -> None:
@@ -269,7 +269,7 @@ class HeatSampler(BaseSampler):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock, which cannot be pickled, and what can be made again."""
         forgotten = {"_lock", "_home", "_union", "_reader", "_allowed", "_cache", "_asked"}
-        forgotten |= {"_own", "_inferred", "_last_params", "_prepared", "_mistake"}
+        forgotten |= {"_own", "_inferred", "_last_params", "_prepared", "_settings_error"}
         return {name: value for name, value in vars(self).items() if name not in forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -361,7 +361,7 @@ class HeatSampler(BaseSampler):
                 # Perhaps it is trials from elsewhere that the settings do not fit.
                 if self._own is None or None in self._own.values():
                     return {}
-                self._mistake = error
+                self._settings_error = error
                 raise
             fixed = reader.encode(wrapped) | reader.fixed_columns(trial)
             trials = study.get_trials(deepcopy=False)
@@ -371,7 +371,7 @@ class HeatSampler(BaseSampler):
             if is_startup and self._independent_sampler is not None:
                 return {}
             suggestion = self._reserved(study, trial, reader, history, fixed)
-            self._speak(trials, reader, suggestion)
+            self._notify(trials, reader, suggestion)
             params = self._with_spare_values(trial, reader, suggestion.point)
         params = {name: value for name, value in params.items() if name in search_space}
         for name, position in ambiguous_choices(search_space, params).items():
@@ -386,7 +386,7 @@ class HeatSampler(BaseSampler):
     def _with_spare_values(
         self, trial: FrozenTrial, reader: StudyReader, point: Array
     ) -> dict[str, Any]:
-        """Return the values of a point, and some of what is not expected to exist there.
+        """Decode a point, filling inactive parameters with random values.
 
         The objective may yet ask for it. Any value will do, unless the user's rule looked for it.
         """
@@ -468,11 +468,11 @@ class HeatSampler(BaseSampler):
                 if fixed:  # whoever enqueues a value wants it, whatever else was said
                     problem = Problem(reader.space, fixed)
                     return suggest(problem, history, settings, rng, self._cache)
-        self._mistake = ValueError(
+        self._settings_error = ValueError(
             "`is_feasible` must allow at least one point of the search space, but none was found "
             f"among the values of {sorted(reader.search_space)}"
         )
-        raise self._mistake
+        raise self._settings_error
 
     def _write_reservation(
         self,
@@ -487,14 +487,14 @@ class HeatSampler(BaseSampler):
         self._asked[trial._trial_id] = params
         _note(study, trial, RESERVATION_KEY, reservation(region, reader.search_space, params))
 
-    def _speak(
+    def _notify(
         self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion
     ) -> None:
-        """Say what the user should know about this suggestion."""
+        """Notify the user of what is remarkable about a suggestion."""
         named = set(self._settings.model.named)
         self._notices.unknown_names(named, trials)
         of_graphs = {name for g in self._settings.model.labelled_graphs for name in g.names}
-        self._notices.lone_values(of_graphs - {*reader.space.names}, trials)
+        self._notices.values_without_graph(of_graphs - {*reader.space.names}, trials)
         self._notices.conditional_names(
             named & {reader.space.names[column] for column in suggestion.optional}
         )
@@ -546,20 +546,20 @@ class HeatSampler(BaseSampler):
                     self._reader.space,
                     self._union.fixed_values(),
                     self._notices.missing_in_rule,
-                    partial(setattr, self, "_mistake"),
+                    partial(setattr, self, "_settings_error"),
                 )
                 self._reader.obey(self._allowed)
         return self._reader
 
-    def _raise_mistake(self, trial: FrozenTrial) -> None:
-        """Raise what is wrong with the settings, as soon as a trial has shown its parameters.
+    def _raise_settings_error(self, trial: FrozenTrial) -> None:
+        """Raise an error in the settings, as soon as a trial has shown its parameters.
 
         Here, after the objective, ``catch`` of ``optimize`` does not take it for a failure of
         the objective, one trial after the other.
         """
-        mistake, self._mistake = self._mistake, None
-        if mistake is not None:
-            raise mistake
+        error, self._settings_error = self._settings_error, None
+        if error is not None:
+            raise error
         if trial._trial_id in self._prepared:
             self._prepared.discard(trial._trial_id)
             return
@@ -663,7 +663,7 @@ class HeatSampler(BaseSampler):
         with self._alone_with(study):
             self._asked.pop(trial._trial_id, None)
             self._last_params = dict(trial.params)
-            self._raise_mistake(trial)
+            self._raise_settings_error(trial)
             if self._settings.deterministic and self._is_last(study, trial):
                 self._stop(study)
         if self._independent_sampler is not None:

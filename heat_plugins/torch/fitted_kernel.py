@@ -17,7 +17,7 @@ __all__ = ["FittedKernel"]
 
 
 class FittedKernel(NumpyKernel):
-    r"""A kernel of the core whose hyperparameters the core has learnt.
+    r"""A NumPy kernel as a GPyTorch kernel, with hyperparameters that are fitted in NumPy.
 
     On request the gradient in ordered codes is the mean difference to the codes next to them,
     which tells in which direction a function goes, but is of no use to an optimiser.
@@ -46,10 +46,10 @@ class FittedKernel(NumpyKernel):
             is_ordered = [isinstance(parameter, Ordinal) for parameter in space.parameters]
             self._ordered = np.flatnonzero(np.array(is_ordered) & (space.n_levels > 1))
         self.register_parameter("theta", Parameter(torch.zeros(0), requires_grad=False))
-        self.use(numpy_kernel, theta)
+        self.set_kernel(numpy_kernel, theta)
 
-    def use(self, numpy_kernel: Kernel, theta: Array | None = None) -> None:
-        """Exchange the kernel and its hyperparameters (p,)."""
+    def set_kernel(self, numpy_kernel: Kernel, theta: Array | None = None) -> None:
+        """Set the kernel and its hyperparameters (p,)."""
         theta = numpy_kernel.start(1.0) if theta is None else theta
         self.numpy_kernel = numpy_kernel
         self.theta = Parameter(torch.tensor(theta, device=self.theta.device), requires_grad=False)

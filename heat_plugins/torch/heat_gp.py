@@ -158,7 +158,7 @@ class HeatGP(SingleTaskGP):
         # As floating-point numbers: load_state_dict(assign=True) takes the first for a model.
         self.register_buffer("selection", torch.zeros(2, dtype=torch.float64))
         start = Hyperparameters(kernel.numpy_kernel.start(1.0), LOG_NOISE_PRIOR[0])
-        self._take(chosen, n, kernel.numpy_kernel, start)
+        self._set_hyperparameters(chosen, n, kernel.numpy_kernel, start)
 
     @property
     def has_more_noise(self) -> bool:
@@ -204,7 +204,9 @@ class HeatGP(SingleTaskGP):
             self._builder, data, MAX_FIT_POINTS, self._cache
         )
         candidate = [*Candidates.of(self._builder).combinations].index(kernel_fit.name)
-        self._take(candidate, len(points), kernel_fit.kernel, kernel_fit.hyperparameters)
+        self._set_hyperparameters(
+            candidate, len(points), kernel_fit.kernel, kernel_fit.hyperparameters
+        )
         return self
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:
@@ -257,14 +259,14 @@ class HeatGP(SingleTaskGP):
         return points, to_numpy(self.train_targets), noise
 
     @usual_errors
-    def _take(
+    def _set_hyperparameters(
         self,
         chosen: int,
         n_observations: int,
         numpy_kernel: Kernel,
         hyperparameters: Hyperparameters,
     ) -> None:
-        """Make these the hyperparameters, with the signal variance that suits them."""
+        """Set the kernel and its hyperparameters, and the signal variance that follows."""
         points, values, noise = self._observations()
         rest = 0.0
         if noise is None:
@@ -282,7 +284,7 @@ class HeatGP(SingleTaskGP):
                 learns_extra_noise=self.has_more_noise,
             )
         self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
-        self.kernel.use(numpy_kernel, hyperparameters.theta)
+        self.kernel.set_kernel(numpy_kernel, hyperparameters.theta)
         # As a tensor: GPyTorch takes plain numbers for single precision.
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2
@@ -301,7 +303,7 @@ class HeatGP(SingleTaskGP):
         selection = state_dict.get(f"{prefix}selection")
         if selection is not None:
             chosen, n_observations = (int(number) for number in selection)
-            self.kernel.use(_numpy_kernel(self._builder, chosen, n_observations))
+            self.kernel.set_kernel(_numpy_kernel(self._builder, chosen, n_observations))
             self.kernel.to(self.train_targets)
         super()._load_from_state_dict(state_dict, prefix, *args, **kwargs)
         self._clear_cache()

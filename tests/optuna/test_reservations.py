@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from heat_plugins.optuna.reservations import MOST_CLAIMS, reserve
+from heat_plugins.optuna.reservations import MOST_RESERVATIONS, reserve
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ def test_no_two_keep_the_same_point(seed: int, n_workers: int, n_points: int) ->
     workers = run(seed, [same] * n_workers)
     kept = [float(worker.result[0]) for worker in workers if worker.result is not None]
     assert len(set(kept)) == len(kept)
-    assert all(worker.n_claims <= MOST_CLAIMS for worker in workers)
+    assert all(worker.n_claims <= MOST_RESERVATIONS for worker in workers)
 
 
 @settings(deadline=None, max_examples=60)
