@@ -39,9 +39,14 @@ from heat_plugins.optuna.distributions import (
 from heat_plugins.optuna.explanation import Explanation, explain, explain_failures
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
 from heat_plugins.optuna.notices import Notices
-from heat_plugins.optuna.reservation_record import RESERVATION_KEY, doubtful_params, reservation
+from heat_plugins.optuna.reservation_record import (
+    RESERVATION_KEY,
+    doubtful_params,
+    reservation,
+    reserved_region,
+)
 from heat_plugins.optuna.reservations import reserve
-from heat_plugins.optuna.study_reader import ReadingRules, StudyReader, is_repeat
+from heat_plugins.optuna.study_reader import OtherTrials, ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.optuna.wrappers import fixed_by
 from heat_plugins.runtime.floating_point import usual_errors
@@ -614,11 +619,21 @@ class HeatSampler(BaseSampler):
     def _sample_at_random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
     ) -> Any:
-        """Return a random value, if possible one that does not make the trial a repetition."""
+        """Return a random value, if possible one that does not make the trial a repetition.
+
+        Neither of a trial that runs elsewhere: where another one may come to the same values, the
+        value is reserved before it is asked again whether somebody has it.
+        """
         rng = self._rng(trial, name)
         sampler = RandomSampler(seed=int(rng.integers(2**32)))
         draw, line = usual_errors(sampler.sample_independent), random_line(name, distribution)
-        trials = study.get_trials(deepcopy=False)
+        search_space = {**self._inferred, **trial.distributions, name: distribution}
+
+        def others() -> OtherTrials:
+            trials = study.get_trials(deepcopy=False)
+            return OtherTrials(trials, trial, self._asked, search_space)
+
+        known_others = others()
         fallback = None  # a repetition is better than what the user forbids
         for _ in range(_RANDOM_DRAWS):
             if line is None:
@@ -630,11 +645,17 @@ class HeatSampler(BaseSampler):
             expected = {**self._asked.get(trial._trial_id, {}), **params}
             if self._is_feasible is not None and not seems_feasible(self._is_feasible, expected):
                 continue
-            if not any(
-                is_repeat(trials, trial, known, self._asked) for known in (params, expected)
-            ):
-                return value
             fallback = (value,)
+            if known_others.have(params) or known_others.have(expected):
+                continue
+            if not known_others.may_come_to(params):
+                return value
+            reserved = {n: v for n, v in expected.items() if n in search_space}
+            region = reserved_region(study._storage.get_trial(trial._trial_id))
+            _note(study, trial, RESERVATION_KEY, reservation(region, search_space, reserved))
+            known_others = others()
+            if not known_others.have(params) and not known_others.have(expected):
+                return value
         return value if fallback is None else fallback[0]
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:

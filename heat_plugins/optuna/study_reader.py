@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Symmetry
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to
 
-__all__ = ["Asked", "ReadingRules", "StudyReader", "is_repeat"]
+__all__ = ["Asked", "OtherTrials", "ReadingRules", "StudyReader"]
 
 # Values that this process gave to trials that are still running, by trial id. The storage
 # has them only when the objective has come to ask for them.
@@ -400,15 +400,37 @@ def _reported(trial: FrozenTrial) -> float | None:
     return None if math.isnan(value) else value
 
 
-def is_repeat(
-    trials: Iterable[FrozenTrial],
-    current: FrozenTrial,
-    params: Mapping[str, Any],
-    asked: Asked,
-) -> bool:
-    """Whether another trial has exactly these parameters."""
-    return any(
-        {**asked.get(trial._trial_id, {}), **trial.params} == params
-        for trial in trials
-        if trial._trial_id != current._trial_id
-    )
+@dataclass(frozen=True)
+class OtherTrials:
+    """What trials other than one have, whose values are drawn one by one.
+
+    Args:
+        trials: All trials of the study.
+        current: The one that is not among the others.
+        asked: Values that this process gave to running trials.
+        search_space: The parameters of the current trial, as far as they are known.
+    """
+
+    trials: Sequence[FrozenTrial]
+    current: FrozenTrial
+    asked: Asked
+    search_space: Mapping[str, BaseDistribution]
+
+    def have(self, params: Mapping[str, Any]) -> bool:
+        """Whether one of them has exactly these parameters, or has reserved them."""
+        if any(trial.params == params for trial in self.trials if trial.state.is_finished()):
+            return True
+        return any(known == params for known in self._unfinished())
+
+    def may_come_to(self, params: Mapping[str, Any]) -> bool:
+        """Whether one of them runs and has none of these parameters with another value yet."""
+        return any(
+            all(known.get(name, value) == value for name, value in params.items())
+            for known in self._unfinished()
+        )
+
+    def _unfinished(self) -> Iterator[dict[str, Any]]:
+        for trial in self.trials:
+            if not trial.state.is_finished() and not _is_same(trial, self.current):
+                reserved = reserved_params(trial, self.search_space)
+                yield {**reserved, **self.asked.get(trial._trial_id, {}), **trial.params}

@@ -50,6 +50,27 @@ def test_samplers_on_one_storage_in_memory_never_meet(points: Points) -> None:
     assert len(study.trials) == len(set(points(study))) == 48
 
 
+@pytest.mark.parametrize("storage", ["sqlite", "journal"], indirect=True)
+def test_first_trials_that_draw_at_once_never_meet(
+    storage: BaseStorage, points: Points, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows the search space yet; the slower one draws a value while another takes it."""
+    study = optuna.create_study(study_name="shared", storage=storage, sampler=HeatSampler(seed=0))
+    of_quick = optuna.load_study(study_name="shared", storage=storage, sampler=HeatSampler(seed=1))
+    slow, quick = study.ask(), of_quick.ask()
+    drawn = []
+
+    def draw(*_: Any) -> str:
+        drawn.append("abc"[len(drawn) // 2])
+        if len(drawn) == 1:
+            quick.suggest_categorical("x", "abc")
+        return drawn[0] if len(drawn) <= 2 else drawn[-1]
+
+    monkeypatch.setattr(optuna.samplers.RandomSampler, "sample_independent", draw)
+    slow.suggest_categorical("x", "abc")
+    assert points(study) == [("b",), ("a",)]
+
+
 def test_a_trial_that_begins_during_a_search_takes_another_point(points: Points) -> None:
     """The slower one looks for a point while it is alone, and claims it when it no longer is."""
     study = optuna.create_study(study_name="shared")
