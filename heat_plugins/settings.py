@@ -83,6 +83,17 @@ class Settings:
                 f"got {model.structure!r}"
             )
 
+    def check_objectives(self, n: int) -> None:
+        """Refuse what is not made for so many objectives.
+
+        Raises:
+            ValueError: If the acquisition is for one objective only.
+        """
+        if n > 1 and self.acquisition != "log-ei":
+            raise ValueError(
+                f"acquisition must be 'log-ei' for {n} objectives, got {self.acquisition!r}"
+            )
+
     def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
         """Whether the next point is random: as long as too little, or no value, is known."""
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)

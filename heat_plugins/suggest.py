@@ -81,6 +81,7 @@ def suggest(
             this history already.
     """
     keep_freed_memory()
+    settings.check_objectives(history.objectives.shape[1])
     cache = FitCache() if cache is None else cache
     task = Task.of(problem, history, settings, cache)
     if task.whole.is_empty(task.history.points):

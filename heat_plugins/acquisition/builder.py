@@ -73,11 +73,6 @@ class AcquisitionBuilder:
         self.is_feasible = violation <= 0.0
         self.ranking = constrained_ranking(history.objectives, violation)  # (n, M)
         self.has_one_objective = self.ranking.shape[1] == 1
-        if not self.is_improvement and not self.has_one_objective:
-            raise ValueError(
-                f"acquisition must be 'log-ei' for {self.ranking.shape[1]} objectives, "
-                f"got {acquisition!r}"
-            )
         self._reference: Array | None = None
         self.distance_to_reference = np.zeros(len(violation))  # (n,)
         if reference is not None:

@@ -165,6 +165,11 @@ class HeatStartAdapter(Adapter):
             raise OptimizationConfigRequired(
                 f"{type(self).__name__} requires an OptimizationConfig to be specified"
             )
+        try:
+            objective = optimization_config.objective
+            self.generator.settings.check_objectives(2 if objective.is_multi_objective else 1)
+        except ValueError as error:
+            raise UserInputError(str(error)) from error
         metrics = sorted(self._observed.metric_signatures)
         aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
         pending = [features.parameters for features in distinct(pending_observations)]

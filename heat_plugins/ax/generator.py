@@ -33,12 +33,23 @@ from heat_plugins.search.nested_bins import NestedEmbedding
 from heat_plugins.search.regions import RegionName, rules_of
 from heat_plugins.search.searches import SearchName
 from heat_plugins.space import Array
+from heat_plugins.spec.checks import check_bool, check_whole
 from heat_plugins.spec.model import Model
 from heat_plugins.suggest import Settings
 
-__all__ = ["HeatGenerator"]
+__all__ = ["HeatGenerator", "HeatStartGenerator", "check_arguments"]
 
 logger = get_logger(__name__)
+
+
+def check_arguments(
+    seed: Any, n_startup_trials: Any, deterministic_objective: Any, consider_failed_trials: Any
+) -> None:
+    """Refuse arguments that are not what they should be; those of the model check themselves."""
+    check_whole("seed", seed)
+    check_whole("n_startup_trials", n_startup_trials, optional=True)
+    check_bool("deterministic_objective", deterministic_objective)
+    check_bool("consider_failed_trials", consider_failed_trials)
 
 
 class _Caches(dict[str, FitCache]):
@@ -69,8 +80,11 @@ class HeatStartGenerator(Generator):
         search: SearchName = "genetic",
         embedding: Mapping[str, Any] | None = None,
     ) -> None:
-        self.seed = int(seed)
         try:
+            check_arguments(
+                seed, n_startup_trials, deterministic_objective, consider_failed_trials
+            )
+            self.seed = int(seed)
             self.model = Model() if model is None else Model.from_json(model)
             self.settings = Settings(
                 n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),

@@ -25,11 +25,12 @@ from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.fixed import HeatFixed
-from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
+from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator, check_arguments
 from heat_plugins.ax.node import HeatNode
 from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
 from heat_plugins.search.regions import RegionName, rules_of
 from heat_plugins.search.searches import SearchName
+from heat_plugins.spec.checks import check_whole
 from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.spec.registry import KernelFunction
 from heat_plugins.suggest import Settings
@@ -143,14 +144,9 @@ def heat_generation_strategy(
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    _check_whole("seed", seed, 0)
-    if n_startup_trials is not None:
-        _check_whole("n_startup_trials", n_startup_trials, 0)
-    _check_flag("deterministic_objective", deterministic_objective)
-    _check_flag("consider_failed_trials", consider_failed_trials)
-    if max_parallelism is not None:
-        _check_whole("max_parallelism", max_parallelism, 1)
     try:
+        check_arguments(seed, n_startup_trials, deterministic_objective, consider_failed_trials)
+        check_whole("max_parallelism", max_parallelism, 1, optional=True)
         model = Model(
             kernel=kernel,
             ard=ard,
@@ -210,14 +206,3 @@ def heat_generation_strategy(
         for generator in (HeatGenerators.START, HeatGenerators.HEAT)
     ]
     return GenerationStrategy(name=name, nodes=nodes)
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or value < least:
-        raise UserInputError(f"`{name}` must be a whole number >= {least}, got {value!r}.")
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise UserInputError(f"`{name}` must be True or False, got {value!r}.")

@@ -56,7 +56,7 @@ class StoredInteger(Integer):
             return stored
         spacing = int(math.ulp(float(value)))
         for multiple in (spacing, 2 * spacing):  # further up floats are further apart
-            near = self._nearest_multiple(value, multiple)
+            near = self.nearest_multiple(value, multiple)
             if near is not None and int(float(near)) == near:
                 if abs(near - value) <= max(2 * spacing, (high - low) // _NEXT_TO):
                     return near
@@ -64,7 +64,7 @@ class StoredInteger(Integer):
         value += step * ((stored < low) - (stored > high))
         return min(max(value, low), high)
 
-    def _nearest_multiple(self, value: int, factor: int) -> int | None:
+    def nearest_multiple(self, value: int, factor: int) -> int | None:
         """Return the value nearest to one that is a multiple; None where there is none."""
         low, step, last = int(self.low), int(self.step or 1), int(self.n_levels) - 1
         common = math.gcd(step, factor)
@@ -93,9 +93,7 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
             name, tuple(c for i, c in enumerate(listed.choices) if listed.encode(c) == i)
         )
     if isinstance(distribution, IntDistribution):
-        return StoredInteger(
-            name, distribution.low, distribution.high, distribution.step, distribution.log
-        )
+        return _whole_numbers(name, distribution)
     if isinstance(distribution, FloatDistribution):
         return Float(
             name, distribution.low, distribution.high, distribution.step, distribution.log
@@ -103,6 +101,18 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     raise TypeError(
         f"distribution of {name!r} must be categorical, int or float, got {distribution!r}"
     )
+
+
+def _whole_numbers(name: str, distribution: IntDistribution) -> StoredInteger:
+    """Return the whole numbers of a range: where all floats are further apart, those alone."""
+    low, high, step = distribution.low, distribution.high, distribution.step
+    line = StoredInteger(name, low, high, step, distribution.log)
+    is_far = min(abs(low), abs(high)) >= _LARGEST_EXACT and low * high > 0
+    spacing = int(math.ulp(float(max(abs(low), abs(high))))) if is_far else 1
+    first, last = line.nearest_multiple(low, spacing), line.nearest_multiple(high, spacing)
+    if step % spacing == 0 or first is None or last is None:
+        return line
+    return StoredInteger(name, first, last, math.lcm(step, spacing), distribution.log)
 
 
 def is_modelled(distribution: BaseDistribution) -> bool:

@@ -17,6 +17,7 @@ from heat_plugins.insight.sobol import importances
 from heat_plugins.optuna.distributions import is_modelled, params_of, space_of
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
+from heat_plugins.spec.checks import check_whole
 from heat_plugins.spec.model import Model, Scale, Structures
 
 __all__ = ["HeatImportanceEvaluator"]
@@ -66,8 +67,7 @@ class HeatImportanceEvaluator(BaseImportanceEvaluator):
         quantitative: Mapping[str, Scale] | Sequence[str] = (),
         seed: int | None = None,
     ) -> None:
-        if seed is not None and (not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise ValueError(f"seed must be None or a non-negative integer, got {seed!r}")
+        check_whole("seed", seed, optional=True)
         self._seed = 0 if seed is None else int(seed)
         self._model = Model(
             structure=structure,

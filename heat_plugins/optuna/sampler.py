@@ -353,7 +353,7 @@ class HeatSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Return the values of the next point."""
-        _check_objectives(study)
+        self._check_objectives(study)
         if not search_space:
             return {}
         # One at a time: the next thread must know of the point that this one chooses.
@@ -587,7 +587,7 @@ class HeatSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         """Return the value of a parameter that is not part of the relative search space."""
-        _check_objectives(study)
+        self._check_objectives(study)
         sampler = self._independent_sampler
         with self._alone_with(study):
             if self._warn_independent_sampling and self._was_modelled(study, param_name):
@@ -658,6 +658,15 @@ class HeatSampler(BaseSampler):
                 return value
         return value if fallback is None else fallback[0]
 
+    def _check_objectives(self, study: Study) -> None:
+        """Refuse a study with more objectives than there may be."""
+        n = len(study.directions)
+        if n > _MOST_OBJECTIVES:
+            raise ValueError(
+                f"`HeatSampler` takes at most {_MOST_OBJECTIVES} objectives, the study has {n}"
+            )
+        self._settings.check_objectives(n)
+
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Let the independent sampler prepare itself."""
         if trial.distributions:  # stored with the trial, whatever the objective will ask for
@@ -678,7 +687,7 @@ class HeatSampler(BaseSampler):
         Raises:
             ValueError: If the settings do not fit the parameters that the trial has.
         """
-        _check_objectives(study)
+        self._check_objectives(study)
         if self._constraints_func is not None:
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
         with self._alone_with(study):
@@ -712,14 +721,6 @@ class HeatSampler(BaseSampler):
             )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
             self._notices.exhausted("further trials repeat points")
-
-
-def _check_objectives(study: Study) -> None:
-    if len(study.directions) > _MOST_OBJECTIVES:
-        raise ValueError(
-            f"`HeatSampler` takes at most {_MOST_OBJECTIVES} objectives, the study has "
-            f"{len(study.directions)}"
-        )
 
 
 def _record_of(suggestion: Suggestion, reader: StudyReader, seconds: float) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.search.budgeted_region import Stage
 from heat_plugins.space import Array, Categorical, Float, Indices, Integer, Ordinal, Space
 from heat_plugins.space.space import Parameter
+from heat_plugins.spec.checks import check_whole
 
 __all__ = ["Embedding", "NestedEmbedding", "Subspace", "subspaces"]
 
@@ -66,12 +67,8 @@ class NestedEmbedding:
     def __post_init__(self) -> None:
         for name, least in (("first_bins", 1), ("new_bins", 1), ("n_trials", 1), ("seed", 0)):
             value = getattr(self, name)
-            if value is None and name in ("new_bins", "seed"):
-                continue
-            is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-            if not is_whole or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-            object.__setattr__(self, name, int(value))
+            check_whole(name, value, least, optional=name in ("new_bins", "seed"))
+            object.__setattr__(self, name, None if value is None else int(value))
 
     @staticmethod
     def of(given: Embedding, seed: int) -> NestedEmbedding | None:

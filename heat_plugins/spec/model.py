@@ -300,6 +300,10 @@ def _as_order(name: str, order: Any) -> tuple[Any, ...]:
     order = order.tolist() if hasattr(order, "tolist") else order
     if isinstance(order, str) or not isinstance(order, Sequence):
         raise TypeError(f"order of {name!r} must be a list of choices, got {order!r}")
+    seen = [(type(choice), choice) for choice in order]
+    twice = [choice for i, (kind, choice) in enumerate(seen) if (kind, choice) in seen[:i]]
+    if twice:
+        raise ValueError(f"order of {name!r} must have each choice once, got {twice[0]!r} twice")
     return tuple(order)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from heat_plugins.spec.checks import check_bool, check_one_of, check_positive
+from heat_plugins.spec.checks import check_bool, check_one_of, check_positive, check_whole
 from heat_plugins.spec.labelled_graph import LabelledGraph
 
 __all__ = [
@@ -175,8 +175,7 @@ class RandomDecomposition:
     def __post_init__(self) -> None:
         if self.n_edges is not None:
             check_positive("n_edges", self.n_edges)
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0:
-            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        check_whole("seed", self.seed)
 
 
 @dataclass(frozen=True)

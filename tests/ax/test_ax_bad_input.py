@@ -9,6 +9,7 @@ from ax.exceptions.core import UnsupportedError, UserInputError
 
 from heat_plugins import Additive, Anchors, HeatSampler, PermutationInvariant
 from heat_plugins.ax import heat_generation_strategy
+from heat_plugins.ax.generator import HeatStartGenerator
 
 FLOAT, TEXT = ParameterType.FLOAT, ParameterType.STRING
 
@@ -86,17 +87,20 @@ def test_an_anchor_of_an_unknown_choice(client_of: Any, choice: Any, run: Any) -
 
 
 BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
-    "negative seed": ({"seed": -1}, "`seed`.*-1"),
-    "fractional seed": ({"seed": 1.5}, "`seed`.*1.5"),
-    "seed of words": ({"seed": "one"}, "`seed`.*'one'"),
-    "true seed": ({"seed": True}, "`seed`.*True"),
-    "negative start-up": ({"n_startup_trials": -1}, "`n_startup_trials`.*-1"),
-    "fractional start-up": ({"n_startup_trials": 2.5}, "`n_startup_trials`.*2.5"),
-    "no trials at a time": ({"max_parallelism": 0}, "`max_parallelism`.*0"),
-    "half a trial at a time": ({"max_parallelism": 0.5}, "`max_parallelism`.*0.5"),
+    "negative seed": ({"seed": -1}, "seed must be .*-1"),
+    "fractional seed": ({"seed": 1.5}, "seed must be .*1.5"),
+    "seed of words": ({"seed": "one"}, "seed must be .*'one'"),
+    "true seed": ({"seed": True}, "seed must be .*True"),
+    "negative start-up": ({"n_startup_trials": -1}, "n_startup_trials must be .*-1"),
+    "fractional start-up": ({"n_startup_trials": 2.5}, "n_startup_trials must be .*2.5"),
+    "no trials at a time": ({"max_parallelism": 0}, "max_parallelism must be .*0"),
+    "half a trial at a time": ({"max_parallelism": 0.5}, "max_parallelism must be .*0.5"),
     "unknown kernel": ({"kernel": "cold"}, "kernel.*cold"),
     "unknown mixing": ({"mixing": "shaken"}, "mixing.*shaken"),
-    "a flag in words": ({"deterministic_objective": "no"}, "`deterministic_objective`.*'no'"),
+    "a flag in words": (
+        {"deterministic_objective": "no"},
+        "deterministic_objective must be .*'no'",
+    ),
     "half a flag": ({"trust_region": 0.5}, "trust_region must be True or False, or one of"),
     "no flag": ({"trust_region": None}, "got None"),
     "unknown structure": ({"structure": "additive"}, "structure.*additive"),
@@ -112,6 +116,28 @@ BAD_SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
 def test_wrong_settings_are_noticed_at_once(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserInputError, match=message):
         heat_generation_strategy(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seed": "x"}, "seed must be .*'x'"),
+        ({"n_startup_trials": 2.5}, "n_startup_trials must be .*2.5"),
+        ({"deterministic_objective": "no"}, "deterministic_objective must be .*'no'"),
+        ({"consider_failed_trials": "no"}, "consider_failed_trials must be .*'no'"),
+    ],
+)
+def test_generators_by_themselves_notice_wrong_settings_too(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UserInputError, match=message):
+        HeatStartGenerator(**settings)
+
+
+def test_an_acquisition_for_one_objective_only(client_of: Any, choice: Any) -> None:
+    client = client_of([choice("c"), choice("d")], acquisition="ucb", objective="-y, -w")
+    with pytest.raises(UserInputError, match="acquisition must be 'log-ei' for 2 objectives"):
+        client.get_next_trials(1)
 
 
 def test_a_kernel_that_cannot_be_stored() -> None:

@@ -63,6 +63,24 @@ def test_values_are_in_range_also_when_they_are_stored(
     assert len({tuple(trial.params.items()) for trial in study.trials}) == 12
 
 
+@pytest.mark.parametrize(
+    ("low", "step", "n_values"), [(2**53, 1, 3), (2**53 + 1, 1, 2), (-(2**60) - 1024, 2, 3)]
+)
+def test_all_values_that_can_be_stored_are_visited_before_any_is_repeated(
+    low: int, step: int, n_values: int
+) -> None:
+    width = 4 if low > 0 else 1024
+    study = optuna.create_study(sampler=HeatSampler(seed=0, deterministic_objective=True))
+
+    def objective(trial: optuna.Trial) -> float:
+        return float(trial.suggest_int("odd", low, low + width, step=step) % 1000)
+
+    study.optimize(objective, n_trials=n_values + 3)  # the sampler stops it
+    found = [trial.params["odd"] for trial in study.trials]
+    assert len(found) == len(set(found)) >= n_values
+    assert all(low <= value <= low + width for value in found)
+
+
 @EACH
 def test_what_was_learnt_can_be_shown(distribution: BaseDistribution, value: float) -> None:
     study = study_with(distribution, value)

@@ -145,10 +145,10 @@ def test_another_parameter_leaves_most_maps_as_they_are():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"first_bins": 0}, "first_bins must be a whole number >= 1, got 0"),
-        ({"new_bins": 1.5}, "new_bins must be a whole number >= 1, got 1.5"),
-        ({"n_trials": True}, "n_trials must be a whole number >= 1, got True"),
-        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ({"first_bins": 0}, "first_bins must be a positive integer, got 0"),
+        ({"new_bins": 1.5}, "new_bins must be None or a positive integer, got 1.5"),
+        ({"n_trials": True}, "n_trials must be a positive integer, got True"),
+        ({"seed": -1}, "seed must be None or a non-negative integer, got -1"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

@@ -64,7 +64,7 @@ def models(draw):
     most = 2 if has_graphs else 0
     graphs = draw(st.dictionaries(st.sampled_from(["a", "b"]), graph, max_size=most))
     choice = st.text(max_size=3) | st.integers() | st.booleans() | st.none() | st.floats(-3, 3)
-    choices = st.lists(choice, max_size=4)
+    choices = st.lists(choice, max_size=4, unique_by=lambda c: (type(c), c))
     order = draw(st.dictionaries(st.sampled_from(["c", "d"]), choices, max_size=most))
     scales = draw(st.dictionaries(st.sampled_from(["e", "f"]), st.sampled_from(["linear", "log"])))
     mixing = draw(st.sampled_from(["product", "sum", "mixture"]))
@@ -396,6 +396,10 @@ REFUSED = {
     "quantitative numbers": (
         lambda: Model(quantitative=[1]),
         r"quantitative must be a list of names, got \[1\]",
+    ),
+    "choice twice": (
+        lambda: Model(order={"size": ["S", "M", "S"]}),
+        r"order of 'size' must have each choice once, got 'S' twice",
     ),
     "quantitative flag": (
         lambda: Model(quantitative=True),
