@@ -67,13 +67,13 @@ class HeatCodes(Transform):
                     f"Value of parameter `{name}` must be one of {list(parameter.choices)}, "
                     f"got {value!r}."
                 ) from None
-        place = parameter.locate(value)
-        if math.isnan(place):
+        unit_value = parameter.normalize(value)
+        if math.isnan(unit_value):
             raise UserInputError(
                 f"Value of parameter `{name}` must be a number in [{parameter.low}, "
                 f"{parameter.high}], got {value!r}."
             )
-        return place
+        return unit_value
 
     def point(self, coordinates: Mapping[str, Any]) -> Array:
         """Return the point (d,) of transformed parameters, NaN where one does not exist."""

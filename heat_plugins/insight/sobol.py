@@ -174,7 +174,9 @@ def _places(parameter: Parameter, rng: np.random.Generator) -> tuple[Array, Arra
         return 0.5 * (nodes + 1.0), 0.5 * weights
     # On a log scale the values of a grid are not equally likely.
     n = N_FINE if parameter.n_levels <= MOST_PLACES else MOST_PLACES
-    places, counts = np.unique(parameter.spread((np.arange(n) + 0.5) / n), return_counts=True)
+    places, counts = np.unique(
+        parameter.from_uniform((np.arange(n) + 0.5) / n), return_counts=True
+    )
     return places, counts / n
 
 
@@ -184,5 +186,5 @@ def even_points(space: Space, n: int, rng: np.random.Generator) -> Array:
         return space.sample(n, rng)
     points: Array = qmc.Sobol(len(space), seed=rng).random(n)
     for column, parameter in enumerate(space.parameters):
-        points[:, column] = parameter.spread(points[:, column])
+        points[:, column] = parameter.from_uniform(points[:, column])
     return points

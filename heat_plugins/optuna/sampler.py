@@ -639,7 +639,7 @@ class HeatSampler(BaseSampler):
             if line is None:
                 value = _native(draw(study, trial, name, distribution))
             else:
-                value = line.decode(float(line.spread(rng.random(1))[0]))
+                value = line.decode(float(line.from_uniform(rng.random(1))[0]))
             params = {**trial.params, name: value}
             # The model may have chosen what the objective has yet to ask for.
             expected = {**self._asked.get(trial._trial_id, {}), **params}

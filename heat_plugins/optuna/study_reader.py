@@ -244,7 +244,7 @@ class StudyReader:
                 if isinstance(parameter, ListedValues):
                     point[column] = parameter.encode(value)
                 else:  # perhaps from a time when the range was another one
-                    point[column] = parameter.locate(value)
+                    point[column] = parameter.normalize(value)
             except ValueError:
                 return None
         return None if np.isnan(point).all() else point

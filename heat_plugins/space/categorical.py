@@ -130,7 +130,7 @@ class ListedValues:
         others: Array = codes[codes != coordinate]
         return others
 
-    def spread(self, uniform: Array) -> Array:
+    def from_uniform(self, uniform: Array) -> Array:
         """Turn uniform numbers in [0, 1) into equally likely codes."""
         return np.floor(uniform * len(self.choices))
 

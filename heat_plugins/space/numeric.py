@@ -1,4 +1,4 @@
-"""Parameters on a number line: the core sees the place of a value in [0, 1]."""
+"""Parameters on a number line: the model sees unit values, in [0, 1]."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Float", "Integer", "NumberLine", "as_written"]
 # Numbers no further apart than this share of their range are taken for the same. Decoding and
 # encoding change far less, a number that was kept in single precision about a tenth of this.
 RESOLUTION = 1e-6
-# Grids with more values than this are too fine for each to have a place of its own.
-MOST_PLACES = 2**32
+# Grids with more values than this are too fine for each to have a unit value of its own.
+MOST_LEVELS = 2**32
 # Bounds that differ by less than this share of them are as far apart on a log scale as on a
 # linear one, and their logarithms would have few digits left to differ in.
 NARROW = 1e-3
@@ -31,11 +31,11 @@ FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class NumberLine:
-    """A parameter on a number line, seen by the core as its place in [0, 1].
+    """A parameter on a number line, seen by the model as its unit value, in [0, 1].
 
-    Values on a grid are ``low + k * step``. Each has one place, the same bits whichever
+    Values on a grid are ``low + k * step``. Each has one unit value, the same bits whichever
     way it was come by, so that points can be compared. On grids too fine for that, as
-    without a grid, places are compared up to ``resolution``.
+    without a grid, unit values are compared up to ``resolution``.
     """
 
     name: str
@@ -72,19 +72,19 @@ class NumberLine:
 
     @cached_property
     def resolution(self) -> float:
-        """How far apart places may be that count as the same; 0 on a grid, which is exact."""
+        """How far apart unit values may be that count as the same; 0 on a grid, which is exact."""
         low, high = float(self.low), float(self.high)
         spacing = math.ulp(max(abs(low), abs(high)))
-        if self.n_levels <= MOST_PLACES and (self.step is None or self.step >= spacing):
+        if self.n_levels <= MOST_LEVELS and (self.step is None or self.step >= spacing):
             return 0.0
-        # In a range of few floats, many places stand for each of them: those that are nearest.
+        # In a range of few floats, many unit values stand for each: those that are nearest.
         # Whole numbers may have to give way to the next one that is a float.
         reach = 0.5 if self.step is None else 1.0
         return max(RESOLUTION, reach * self._spacing)
 
     @cached_property
     def _spacing(self) -> float:
-        """How far apart the places of floats are, at the most."""
+        """How far apart the unit values of floats are, at the most."""
         low, high = float(self.low), float(self.high)
         if self._is_log:
             return math.ulp(low) / low / self._line[1]
@@ -99,7 +99,7 @@ class NumberLine:
 
     @cached_property
     def _is_log(self) -> bool:
-        """Whether places are those of logarithms."""
+        """Whether unit values are those of logarithms."""
         return self.log and self.high / self.low > 1.0 + NARROW
 
     @cached_property
@@ -115,8 +115,8 @@ class NumberLine:
             low, high = float(np.log(float(self.low))), float(np.log(self._highest))
         return low, (high - low) or 1.0
 
-    def _place(self, index: Array) -> Array:
-        """Return the place of the ``index``-th value of the grid."""
+    def _unit_value(self, index: Array) -> Array:
+        """Return the unit value of the ``index``-th value of the grid."""
         last = self.n_levels - 1
         index = np.clip(index, 0, last)
         return self._to_unit(self._value(index)) if self._is_log else index / max(last, 1)
@@ -130,13 +130,13 @@ class NumberLine:
 
     @usual_errors
     def _index(self, coordinates: Array) -> Array:
-        """Return the number of the value of the grid that is nearest to a place."""
+        """Return the number of the value of the grid that is nearest to a unit value."""
         assert self.step is not None
-        places, last = np.clip(coordinates, 0.0, 1.0), self.n_levels - 1
+        unit_values, last = np.clip(coordinates, 0.0, 1.0), self.n_levels - 1
         if self._is_log:
-            steps = (self._from_unit(places) - self.low) / self.step
+            steps = (self._from_unit(unit_values) - self.low) / self.step
         else:
-            steps = places * last
+            steps = unit_values * last
         return np.clip(np.rint(steps), 0, last)
 
     @usual_errors
@@ -158,7 +158,7 @@ class NumberLine:
         return 1e-9 * max(abs(self.low), abs(self.high))
 
     def encode(self, value: Any) -> float:
-        """Return the place of ``value`` in [0, 1]; a value off the grid keeps its own."""
+        """Return the unit value of ``value``; a value off the grid keeps its own."""
         number = _as_number(value)
         if not self.low - self._slack <= number <= self.high + self._slack:
             raise ValueError(
@@ -170,7 +170,7 @@ class NumberLine:
         if self.step is not None:
             index = self._steps(number)
             if abs(index - round(index)) < 1e-3:
-                return float(self._place(np.array(float(round(index)))))
+                return float(self._unit_value(np.array(float(round(index)))))
         return 1.0 if number >= self.high else float(self._to_unit(np.array(float(number))))
 
     def _steps(self, number: float) -> float:
@@ -178,8 +178,8 @@ class NumberLine:
         assert self.step is not None
         return (number * self._unit - self.low * self._unit) / (self.step * self._unit)
 
-    def locate(self, value: Any) -> float:
-        """Return the place of any number, below 0 or above 1 where it is out of range.
+    def normalize(self, value: Any) -> float:
+        """Return the unit value of any number, below 0 or above 1 where it is out of range.
 
         NaN where it has none: on a log scale, numbers that are not positive.
         """
@@ -193,7 +193,7 @@ class NumberLine:
         return min(max((line - start) / length, -FARTHEST), FARTHEST)
 
     def decode(self, coordinate: float) -> Any:
-        """Return the value at a place, on the step grid where there is one."""
+        """Return the value of a unit value, on the step grid where there is one."""
         if self.step is not None:
             return float(self._value(self._index(np.array(coordinate))))
         if not 0.0 < coordinate < 1.0:
@@ -201,38 +201,38 @@ class NumberLine:
         return float(self._from_unit(np.array(coordinate)))
 
     def snap(self, coordinates: Array) -> Array:
-        """Move places to the nearest ones that are values of the parameter."""
+        """Move unit values to the nearest ones that are values of the parameter."""
         if self.n_levels == 1:
             return np.zeros_like(coordinates)
         if self.step is None:
-            places = np.clip(coordinates, 0.0, 1.0)
+            unit_values = np.clip(coordinates, 0.0, 1.0)
             has_few_floats = self._spacing > RESOLUTION
-            return self._to_unit(self._from_unit(places)) if has_few_floats else places
-        return self._place(self._index(coordinates))
+            return self._to_unit(self._from_unit(unit_values)) if has_few_floats else unit_values
+        return self._unit_value(self._index(coordinates))
 
     def levels(self) -> Array:
-        """Return all places of a parameter on a grid."""
+        """Return all unit values of a parameter on a grid."""
         if self.n_levels == 1:
             return np.zeros(1)
         if self.step is None:
             raise ValueError(f"{self.name!r} is continuous: its values cannot be listed")
-        return self._place(np.arange(self.n_levels, dtype=float))
+        return self._unit_value(np.arange(self.n_levels, dtype=float))
 
     def nearby(self, coordinate: float) -> Array:
-        """Return places around ``coordinate``, from the next on the grid to half the range."""
+        """Return unit values around one, from the next on the grid to half the range away."""
         strides = 0.5 ** np.arange(1, 8)
-        places = np.concatenate([coordinate - strides, coordinate + strides])
+        unit_values = np.concatenate([coordinate - strides, coordinate + strides])
         if self.step is not None:
             adjacent = self._index(np.array(coordinate)) + np.array([-1.0, 0.0, 1.0])
-            places = np.concatenate([places, self._place(adjacent)])
-        places = np.unique(self.snap(places))
-        others: Array = places[places != coordinate]
+            unit_values = np.concatenate([unit_values, self._unit_value(adjacent)])
+        unit_values = np.unique(self.snap(unit_values))
+        others: Array = unit_values[unit_values != coordinate]
         return others
 
     def around(self, coordinate: float, half_width: float) -> tuple[float, float]:
-        """Return the lowest and the highest place at most ``half_width`` away.
+        """Return the lowest and the highest unit value at most ``half_width`` away.
 
-        On a grid these are places of values, and never less than the two next to it: a
+        On a grid these are those of values, and never less than the two next to it: a
         box too small for a step would be a single point.
         """
         coordinate = min(max(coordinate, 0.0), 1.0)  # seen when the range was another one
@@ -242,14 +242,14 @@ class NumberLine:
         slack = 1e-9  # a value on the rim is inside, whatever its last bit says
         middle = float(self._index(np.array(coordinate)))
         first, last = self._index(np.array([low, high]))
-        first += float(self._place(first)) < low - slack
-        last -= float(self._place(last)) > high + slack
-        ends = self._place(np.array([min(first, middle - 1.0), max(last, middle + 1.0)]))
+        first += float(self._unit_value(first)) < low - slack
+        last -= float(self._unit_value(last)) > high + slack
+        ends = self._unit_value(np.array([min(first, middle - 1.0), max(last, middle + 1.0)]))
         return float(ends[0]), float(ends[1])
 
     @usual_errors
-    def spread(self, uniform: Array) -> Array:
-        """Turn uniform numbers in [0, 1) into places, uniform on the line of the parameter.
+    def from_uniform(self, uniform: Array) -> Array:
+        """Turn uniform numbers in [0, 1) into unit values, uniform on the line of the parameter.
 
         On a grid each value gets the numbers that are nearest to it, those at the ends too;
         on a linear one all are equally likely.
@@ -257,10 +257,10 @@ class NumberLine:
         if self.step is None or self.n_levels == 1:
             return self.snap(uniform)
         if not self._is_log:
-            return self._place(np.floor(uniform * self.n_levels))
+            return self._unit_value(np.floor(uniform * self.n_levels))
         start = np.log(max(self.low - 0.5 * self.step, 0.5 * self.low))
         values = np.exp(start + uniform * (np.log(self._highest + 0.5 * self.step) - start))
-        return self._place(np.rint((values - self.low) / self.step))
+        return self._unit_value(np.rint((values - self.low) / self.step))
 
 
 def as_written(number: float) -> Fraction:
@@ -313,7 +313,7 @@ class Integer(NumberLine):
         return (number - self.low) / self.step  # whole numbers, which are exact
 
     def decode(self, coordinate: float) -> int:
-        """Return the whole number at a place."""
+        """Return the whole number of a unit value."""
         assert self.step is not None
         # Python's whole numbers: those of a huge range have no floats of their own.
         last = int(self.n_levels) - 1

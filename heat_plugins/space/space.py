@@ -7,7 +7,7 @@ Notation
     discrete     categorical or ordinal parameter: the column holds an integer code
                  0 .. k-1, the position of the choice
     numeric      integer or float parameter: the column holds a number in [0, 1], the
-                 place of the value between its bounds (of the logarithms, if ``log``)
+                 unit value between its bounds (of the logarithms, if ``log``)
     NaN          in a column: the parameter does not exist at this point, because its
                  existence depends on others (conditions.py)
     ===========  =====================================================================
@@ -126,7 +126,7 @@ class Space:
         """Draw ``n`` points (n, d), uniform on each scale: all choices equally likely."""
         points = rng.random((n, len(self)))
         for i, parameter in enumerate(self.parameters):
-            points[:, i] = parameter.spread(points[:, i])
+            points[:, i] = parameter.from_uniform(points[:, i])
         return points
 
 

@@ -65,7 +65,7 @@ def test_parameters_of_absent_nodes_do_not_count():
     for name in CELL.names:
         if name.startswith("edge") and "2" in name:  # from or to op2, which is node 2
             column = space.column[name]
-            moved[:, column] = space.parameters[column].spread(rng.random(200))
+            moved[:, column] = space.parameters[column].from_uniform(rng.random(200))
     assert (moved != points).any(axis=1).mean() > 0.5
     before, after = (columns.read(p[:, columns.columns]) for p in (points, moved))
     np.testing.assert_array_equal(before[0], after[0])

@@ -188,10 +188,10 @@ def test_codes_and_choices_are_one_to_one(choices):
 def test_codes_cover_the_choices(k, seed):
     parameter = Categorical("c", range(k))
     uniform = np.append(np.random.default_rng(seed).random(50), np.nextafter(1.0, 0.0))
-    codes = parameter.spread(uniform)
+    codes = parameter.from_uniform(uniform)
     assert np.all((codes == np.rint(codes)) & (codes >= 0) & (codes < k))
     assert codes[-1] == k - 1
-    np.testing.assert_array_equal(parameter.spread(np.arange(k) / k + 0.5 / k), np.arange(k))
+    np.testing.assert_array_equal(parameter.from_uniform(np.arange(k) / k + 0.5 / k), np.arange(k))
     np.testing.assert_array_equal(parameter.snap(parameter.levels()), np.arange(k))
     np.testing.assert_array_equal(parameter.snap(np.array([-2.0, k + 5.0])), [0, k - 1])
     for code in range(k):
@@ -266,7 +266,7 @@ def test_step_that_does_not_divide_the_range():
     assert parameter.n_levels == 5
     assert [parameter.decode(place) for place in parameter.levels()] == [0, 10, 20, 30, 40]
     middles = (np.arange(5) + 0.5) / 5
-    np.testing.assert_array_equal(parameter.spread(middles), parameter.levels())
+    np.testing.assert_array_equal(parameter.from_uniform(middles), parameter.levels())
 
 
 def test_integer_bounds_are_exact():
@@ -421,7 +421,7 @@ def test_a_single_value_has_a_single_place(parameter, value):
     assert parameter.encode(value) == 0.0
     assert parameter.decode(0.0) == value
     uniform = np.random.default_rng(0).random(20)
-    np.testing.assert_array_equal(parameter.spread(uniform), 0.0)
+    np.testing.assert_array_equal(parameter.from_uniform(uniform), 0.0)
     np.testing.assert_array_equal(parameter.snap(uniform), 0.0)
     np.testing.assert_array_equal(parameter.levels(), [0.0])
     assert len(parameter.nearby(0.0)) == 0
@@ -624,9 +624,9 @@ def test_a_value_has_a_place_on_the_line_of_any_range(low, width, value):
     """Places grow with values, from 0 at the lower bound to 1 at the upper one, and beyond."""
     line = Float("x", low, low + width)
     assume(min(abs(value - line.low), abs(value - line.high)) > 1e-6)  # where rounding decides
-    assert line.locate(value) == pytest.approx((value - low) / (line.high - low), abs=1e-9)
-    assert (line.locate(value) < 0.0) == (value < low)
-    assert (line.locate(value) > 1.0) == (value > line.high)
+    assert line.normalize(value) == pytest.approx((value - low) / (line.high - low), abs=1e-9)
+    assert (line.normalize(value) < 0.0) == (value < low)
+    assert (line.normalize(value) > 1.0) == (value > line.high)
 
 
 LINES = pytest.mark.parametrize(
@@ -647,36 +647,36 @@ LINES = pytest.mark.parametrize(
 def test_inside_the_range_a_place_is_the_encoded_value(line):
     values = [line.low, line.high, *(line.decode(float(u)) for u in np.linspace(0, 1, 30))]
     for value in values:
-        assert line.locate(value) == line.encode(value)
+        assert line.normalize(value) == line.encode(value)
 
 
 @LINES
 def test_outside_the_range_places_go_on_growing(line):
     steps = [1, 2, 5, 100, 10_000]
-    above = [line.locate(line.high + step) for step in steps]
+    above = [line.normalize(line.high + step) for step in steps]
     assert all(1.0 < a < b for a, b in zip(above, above[1:], strict=False)) or line.n_levels == 1
     if not line.log:
-        below = [line.locate(line.low - step) for step in steps]
+        below = [line.normalize(line.low - step) for step in steps]
         assert all(b < a < 0.0 for a, b in zip(below, below[1:], strict=False))
 
 
 def test_places_are_logarithmic_on_a_log_scale():
     line = Float("x", 1e-2, 1e2, log=True)
-    assert line.locate(1e-4) == pytest.approx(-0.5)
-    assert line.locate(1e6) == pytest.approx(2.0)
-    assert line.locate(10**400) == pytest.approx(100.5)
+    assert line.normalize(1e-4) == pytest.approx(-0.5)
+    assert line.normalize(1e6) == pytest.approx(2.0)
+    assert line.normalize(10**400) == pytest.approx(100.5)
 
 
 @pytest.mark.parametrize("value", [0, 0.0, -1, -math.inf])
 def test_numbers_that_are_not_positive_have_no_place_on_a_log_scale(value):
-    assert math.isnan(Float("x", 1e-2, 1e2, log=True).locate(value))
-    assert math.isnan(Integer("x", 1, 9, log=True).locate(value))
+    assert math.isnan(Float("x", 1e-2, 1e2, log=True).normalize(value))
+    assert math.isnan(Integer("x", 1, 9, log=True).normalize(value))
 
 
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("value", [None, "a", math.nan, (1, 2)])
 def test_what_is_no_number_has_no_place(value, log):
-    assert math.isnan(Float("x", 1.0, 2.0, log=log).locate(value))
+    assert math.isnan(Float("x", 1.0, 2.0, log=log).normalize(value))
 
 
 @pytest.mark.parametrize(
@@ -685,4 +685,4 @@ def test_what_is_no_number_has_no_place(value, log):
 )
 def test_a_value_outside_by_rounding_is_the_bound(line, value):
     assert value > line.high
-    assert line.locate(value) == line.encode(value) == 1.0
+    assert line.normalize(value) == line.encode(value) == 1.0
