@@ -1,4 +1,4 @@
-"""The adapters: between an experiment of Ax and the core.
+"""The adapters: between an experiment of Ax and ``suggest``.
 
 Two of them, which choose arms in the same way: one for the first trials, and one that can also
 predict, explain and be cross-validated, for which Ax wants data of at least two arms.
@@ -54,7 +54,7 @@ LARGEST_VALUE = 1e150  # that a model predicts
 
 
 class HeatStartAdapter(Adapter):
-    """Lets the core choose the next arms."""
+    """Adapter that suggests the next arms."""
 
     generator: HeatStartGenerator | HeatGenerator
     _observed: ExperimentData
@@ -80,7 +80,7 @@ class HeatStartAdapter(Adapter):
     def _fit(
         self, search_space: SearchSpace, experiment_data: ExperimentData, **kwargs: Any
     ) -> None:
-        """Keep the data for the core, and check that the settings fit the parameters."""
+        """Keep the data for suggestions, and check that the settings fit the parameters."""
         codes, generator = self._codes, self.generator
         self._model = complete_model(generator.model, self._model_space)
         try:
@@ -160,7 +160,7 @@ class HeatStartAdapter(Adapter):
         fixed_features: ObservationFeatures | None,
         model_gen_options: TConfig | None = None,
     ) -> GenResults:
-        """Ask the core for points, one after the other, each aware of those before it."""
+        """Ask ``suggest`` for points, one after the other, each aware of those before it."""
         if optimization_config is None:
             raise OptimizationConfigRequired(
                 f"{type(self).__name__} requires an OptimizationConfig to be specified"
@@ -362,7 +362,7 @@ def _without_constraints(config: OptimizationConfig) -> OptimizationConfig:
 def _finite(data: ExperimentData) -> ExperimentData:
     """Return the data without infinite values and errors, and without those whose squares are.
 
-    The core knows what to do with them; a model that predicts in their units does not.
+    ``suggest`` knows what to do with them; a model that predicts in their units does not.
     """
     values = data.observation_data.copy()
     if "mean" in values:

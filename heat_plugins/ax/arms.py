@@ -1,4 +1,4 @@
-"""The arms of an experiment that the core is not to propose again."""
+"""The arms of an experiment that are not to be suggested again."""
 
 from __future__ import annotations
 

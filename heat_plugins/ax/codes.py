@@ -1,4 +1,4 @@
-"""The transform between the values that Ax's users know and the points of the core."""
+"""The transform between values of parameters in Ax and encoded points."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HeatCodes(Transform):
     """Turns every parameter into its column of a point: a code, or a number in [0, 1].
 
     One transform in place of Ax's for choices, logarithms and units, so that both integrations
-    show the core the same numbers. Parameter constraints are not carried over: the adapter reads
+    have the same encoded points. Parameter constraints are not carried over: the adapter reads
     them as they are. Parameters that exist under some choices only have been filled in by
     ``Cast`` before and are emptied by it again; ``conditions`` tells which those are.
 

@@ -1,4 +1,4 @@
-"""What an experiment of Ax has seen, as arrays of the core."""
+"""Reads an experiment of Ax into a history of arrays."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Aim:
         if not needed <= set(metrics):
             return None
         outcomes = list(metrics)
-        # Ax maximises, the core minimises.
+        # Ax maximises, the history is minimised.
         objectives = -extract_objective_weight_matrix(config.objective, outcomes)
         sums = np.zeros((len(config.outcome_constraints), len(outcomes)))
         bounds = np.zeros(len(sums))

@@ -19,7 +19,7 @@ from ax.exceptions.core import UserInputError
 
 __all__ = ["FIXED_KEY", "HeatFixed", "fixed_values"]
 
-# Where the fixed values of an arm are kept on the way back from the core.
+# Where the fixed values of an arm are kept on the way back from a suggestion.
 FIXED_KEY = "heat_plugins:fixed"
 
 

@@ -1,4 +1,4 @@
-"""Parameter constraints of Ax as limits on the points of the core."""
+"""Parameter constraints of Ax as linear limits on encoded points."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def limits_of(search_space: SearchSpace, space: Space, box: SearchSpace) -> Limi
 
     Args:
         search_space: As the user knows it.
-        space: The parameters of the core.
+        space: The parameters.
         box: The search space in coordinates. Where it is narrower than ``space``, which covers
             all that was ever observed, it is a limit too.
     """

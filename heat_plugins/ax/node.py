@@ -13,7 +13,7 @@ __all__ = ["HeatNode"]
 class HeatNode(GenerationNode):
     """Ax's node without a fallback, after loading too: Ax does not store which one a node has.
 
-    The core repeats no arm by accident, and an error is better than arms of another generator.
+    Suggestions repeat no arm by accident, and an error is better than arms of another generator.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Ax's search spaces in the words of the core."""
+"""Conversion of Ax's search spaces."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ def heat_generation_strategy(
             generator_specs=[GeneratorSpec(generator, generator_kwargs=dict(settings))],
             transition_criteria=[ready] if generator is HeatGenerators.START else [],
             pausing_criteria=pauses,
-            should_deduplicate=False,  # the core repeats nothing by accident
+            should_deduplicate=False,  # ``suggest`` repeats nothing by accident
         )
         for generator in (HeatGenerators.START, HeatGenerators.HEAT)
     ]

@@ -1,4 +1,4 @@
-"""Optuna's distributions and trials in the words of the core."""
+"""Conversion of Optuna's distributions and trials to spaces and points."""
 
 from __future__ import annotations
 

@@ -464,7 +464,7 @@ class HeatSampler(BaseSampler):
         rng: np.random.Generator,
         fixed: Mapping[int, float],
     ) -> Suggestion:
-        """Ask the core for a point."""
+        """Ask ``suggest`` for a point."""
         with one_blas_thread():
             try:
                 problem = Problem(reader.space, fixed, self._allowed)

@@ -1,4 +1,4 @@
-"""What a study has seen, as arrays of the core.
+"""Reads a study into a history of arrays.
 
 Finished trials never change, so each is translated once and kept; a study of thousands of
 trials costs a suggestion no more than a look at the new ones.
@@ -134,7 +134,7 @@ class StudyReader:
         current: FrozenTrial | None,
         asked: Asked,
     ) -> History:
-        """Return the history for a suggestion, or for no trial; the core always minimises."""
+        """Return the history for a suggestion, or for no trial; always minimised."""
         self._log.follow(trials)
         history = self._read_finished(directions)
         patience = self._patience

@@ -2,7 +2,7 @@
 
 Define-by-run objectives ask for some parameters under some choices only, may ask for new ones
 later, stop asking for old ones, and change their ranges. All of them have a place in the
-search space; the core learns when each exists.
+search space; when each exists is learnt.
 """
 
 from __future__ import annotations

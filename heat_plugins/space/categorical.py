@@ -1,4 +1,4 @@
-"""Parameters with listed values: the core sees the position of a value, an integer code."""
+"""Parameters with listed values, encoded as integer codes: the positions of values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def equal_values(left: Any, right: Any) -> bool:
 
 @dataclass(frozen=True)
 class ListedValues:
-    """A parameter with listed values, seen by the core as integer codes."""
+    """A parameter with listed values, encoded as integer codes."""
 
     name: str
     choices: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Parameters on a number line: the model sees unit values, in [0, 1]."""
+"""Parameters on a number line, encoded as unit values, in [0, 1]."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FARTHEST = 1e6
 
 @dataclass(frozen=True)
 class NumberLine:
-    """A parameter on a number line, seen by the model as its unit value, in [0, 1].
+    """A parameter on a number line, encoded as its unit value, in [0, 1].
 
     Values on a grid are ``low + k * step``. Each has one unit value, the same bits whichever
     way it was come by, so that points can be compared. On grids too fine for that, as

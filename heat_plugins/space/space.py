@@ -1,4 +1,4 @@
-"""Search spaces: what the parameters are, and the array in which the core sees them.
+"""Search spaces: the parameters, and how points of them are arrays.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""Covariances of the core as differentiable functions of points and hyperparameters.
+"""Covariances of NumPy kernels as differentiable functions of points and hyperparameters.
 
 Notation as in ``blocks.py``; theta (p,) are the hyperparameters of a NumPy kernel. Values and
 derivatives are those of NumPy: ``Kernel.cross_covariance`` forwards,
@@ -68,7 +68,7 @@ class Covariances(torch.autograd.Function):
             cross = kernel.numpy_kernel.cross_covariance(ctx.theta, block.others)
             table = cross(block.rows)
             if is_same:
-                # To the last digit, as in the core: a root of a rounded zero is not zero.
+                # To the last digit, as in NumPy: a root of a rounded zero is not zero.
                 table = 0.5 * (table + table.T)
                 np.fill_diagonal(table, cross.diagonal(block.rows))
             if len(block.at) == len(block.at_others) == 1:
@@ -124,7 +124,7 @@ def _pull(kernel: NumpyKernel, theta: Array, block: Block, gradient: Array) -> A
 def _pull_to_theta(numpy_kernel: Kernel, theta: Array, block: Block, gradient: Array) -> Array:
     """Return the derivative (p,) from that in (b, m, l).
 
-    The pullback of the core is that of the matrix of one set of points, so both sides become
+    The pullback in NumPy is that of the matrix of one set of points, so both sides become
     one set, in which a point that stands on both sides is the same.
     """
     points, at = distinct(np.concatenate([block.rows, block.others]))
@@ -177,7 +177,7 @@ class Variances(torch.autograd.Function):
 
 
 class MinusLogPrior(torch.autograd.Function):
-    """Minus the log density (n,) of hyperparameters (n, p) under the prior of the core."""
+    """Minus the log density (n,) of hyperparameters (n, p) under the kernel's prior."""
 
     @staticmethod
     def forward(ctx: Any, theta: Tensor, numpy_kernel: Kernel) -> Tensor:

@@ -1,4 +1,4 @@
-"""The kernel of ``HeatGP``: hyperparameters come from the fit of the core."""
+"""The kernel of ``HeatGP``, whose hyperparameters are fitted in NumPy."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ Notation
 
     gp = HeatGP(train_X, train_Y, space=space).fit()
 
-X holds points of the core (space.py): an integer code in the column of a choice, a number in
-[0, 1] in that of a number. The kernels and the fit are those of the core, in NumPy; GPyTorch
+X holds points as arrays (space.py): an integer code in the column of a choice, a number in
+[0, 1] in that of a number. The kernels and the fit are in NumPy; GPyTorch
 makes predictions of them, and BoTorch everything else. BoTorch maximises, and to the model
 both directions are the same.
 """
@@ -66,7 +66,7 @@ MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
 
 
 class HeatGP(SingleTaskGP):
-    r"""The Gaussian process of the core as a BoTorch model of one outcome.
+    r"""The Gaussian process of suggestions as a BoTorch model of one outcome.
 
     Zero mean on standardised values, kernel sigma2 k(x, x'), noise of the variance lam sigma2.
 
@@ -76,7 +76,7 @@ class HeatGP(SingleTaskGP):
     other observations can take them over.
 
     Args:
-        train_X: (n, d) points of the core; integer codes and numbers in [0, 1]. What stands in
+        train_X: (n, d) encoded points; integer codes and numbers in [0, 1]. What stands in
             a column that does not exist at a point does not matter, NaN included.
         train_Y: (n, 1) their values.
         train_Yvar: (n, 1) known variances of the values. They are taken as they are, but for

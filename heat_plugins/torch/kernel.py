@@ -1,4 +1,4 @@
-r"""The kernels of the core as GPyTorch kernels: one formula each, with gradients.
+r"""The NumPy kernels as GPyTorch kernels: one formula each, with gradients.
 
 Notation
     ===========  =====================================================================
@@ -6,8 +6,8 @@ Notation
     theta        (*batch_shape, p) hyperparameters of the kernel (kernels/base.py)
     ===========  =====================================================================
 
-The gradient in theta is that of the core, exact but for kernels that are functions of one's
-own. The gradient in the numbers of a point is exact where the core has it in closed form, a
+The gradient in theta is that of NumPy, exact but for kernels that are functions of one's
+own. The gradient in the numbers of a point is exact where NumPy has it in closed form, a
 central difference elsewhere; that in codes is zero, for between two codes nothing changes.
 """
 
@@ -37,13 +37,13 @@ from heat_plugins.torch.codes_kernel import (
     constrained_parameter,
     parameter_access,
 )
-from heat_plugins.torch.prior import CorePrior, inside
+from heat_plugins.torch.prior import KernelPrior, inside
 
 __all__ = ["CombinatorialKernel", "NumpyKernel"]
 
 
 class NumpyKernel(ColumnsKernel):
-    r"""A kernel of the core as a GPyTorch kernel; its subclasses say what theta is.
+    r"""A NumPy kernel as a GPyTorch kernel; its subclasses say what theta is.
 
     k(x, x') of :class:`~heat_plugins.kernels.base.Kernel`, without a signal variance
     (that is ``ScaleKernel``). Codes are rounded and clipped to those that exist, and parameters
@@ -87,7 +87,7 @@ class NumpyKernel(ColumnsKernel):
         return len(self._numeric) + len(self._ordered) > 0
 
     def points(self, x: Tensor) -> Array:
-        """Return points of the core (..., d): whole codes, NaN where nothing exists."""
+        """Return encoded points (..., d): whole codes, NaN where nothing exists."""
         shape = x.shape
         points = to_numpy(x).reshape(-1, shape[-1]).copy()
         discrete = self.space.is_discrete
@@ -209,7 +209,7 @@ class CombinatorialKernel(NumpyKernel):
     Args:
         space: The parameters, or the number of choices of each column.
         kernel: As in ``HeatSampler``: a name, or a function of sqrt(h) in NumPy; also any
-            ``Kernel`` of the core, to which the arguments up to ``mixing`` do not apply. For
+            NumPy ``Kernel``, to which the arguments up to ``mixing`` do not apply. For
             pickling a function must have a name.
         ard: Like all up to ``mixing`` as in ``HeatSampler``, see
             :class:`~heat_plugins.spec.model.Model`: whether every parameter has a rate of its own.
@@ -219,7 +219,7 @@ class CombinatorialKernel(NumpyKernel):
         quantitative: Parameters whose choices are numbers.
         mixing: How numbers come in.
         conditions: When parameters exist, if not always.
-        prior: Whether hyperparameters have the prior of the core.
+        prior: Whether hyperparameters have the prior of the NumPy kernel.
         batch_shape: Batch shape of the hyperparameters.
         active_dims: Columns of the input that hold the parameters, None for all.
 
@@ -263,7 +263,7 @@ class CombinatorialKernel(NumpyKernel):
         self.register_parameter("raw_theta", Parameter(raw.repeat(*self.batch_shape, 1)))
         self.register_constraint("raw_theta", constraint)
         if prior:
-            self.register_prior("theta_prior", CorePrior(kernel), *parameter_access("theta"))
+            self.register_prior("theta_prior", KernelPrior(kernel), *parameter_access("theta"))
 
     def forward(self, x1: Tensor, x2: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Check the inputs, or round them (see the class), and evaluate the kernel."""

@@ -1,4 +1,4 @@
-"""The priors of the core as GPyTorch priors."""
+"""The priors of NumPy kernels as GPyTorch priors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from heat_plugins.kernels.base import STARTING_TOTALS, Kernel
 from heat_plugins.space import Array
 from heat_plugins.torch.autograd import MinusLogPrior, applied
 
-__all__ = ["CorePrior", "inside"]
+__all__ = ["KernelPrior", "inside"]
 
 MARGIN = 1e-3  # how far from its bounds a start is, as a share of their distance
-SAMPLE_SPREAD = 0.5  # of samples around the starts of the core
+SAMPLE_SPREAD = 0.5  # of samples around the starts of a fit
 
 
-class CorePrior(Prior):
-    """The prior of a kernel of the core on its hyperparameters.
+class KernelPrior(Prior):
+    """The prior of a NumPy kernel on its hyperparameters.
 
     It is improper: all hyperparameters may rise together at no cost. Samples are therefore
-    drawn around the points that a fit of the core starts from.
+    drawn around the points that a fit starts from.
     """
 
     arg_constraints: dict[str, Any] = {}

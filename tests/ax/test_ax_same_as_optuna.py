@@ -1,4 +1,4 @@
-"""Both integrations have one core: the same settings, seed and values give the same proposals."""
+"""Both integrations use one ``suggest``: same settings, seed and values, same suggestions."""
 
 from collections.abc import Callable
 from typing import Any

@@ -43,7 +43,7 @@ def test_what_they_say_can_be_written():
         "names": ["x0", "x1", "x2"],
     }
     for instead in kernels._INSTEAD.values():
-        if "SpectralKernel" not in instead:  # see test_a_covariance_of_the_core_is_a_kernel_too
+        if "SpectralKernel" not in instead:  # see test_a_numpy_kernel_is_a_kernel_too
             written = instead.replace("permutations=...", "permutations=[[1, 2, 0]]")
             assert eval(f"CombinatorialKernel([3, 3, 3], {written})", known).theta.ndim == 1
 

@@ -63,15 +63,17 @@ def phi_kernel(sizes, phi):
     return SpectralKernel(space_of(sizes), np.arange(len(sizes)), phi)
 
 
-def by_core(model, theta, sizes, points=None):
-    """Kernel matrix of a kernel of the core, of all vertices unless points are given."""
-    core = KernelBuilder(space_of(sizes), model).kernel() if isinstance(model, Model) else model
+def by_numpy(model, theta, sizes, points=None):
+    """Kernel matrix of a NumPy kernel, of all vertices unless points are given."""
+    numpy_kernel = (
+        KernelBuilder(space_of(sizes), model).kernel() if isinstance(model, Model) else model
+    )
     points = vertices(sizes) if points is None else points
-    return core.matrix(np.asarray(theta, dtype=float), core.prepare(points))
+    return numpy_kernel.matrix(np.asarray(theta, dtype=float), numpy_kernel.prepare(points))
 
 
 def by_phi(phi, sizes, theta=()):
-    return by_core(phi_kernel(sizes, phi), theta, sizes)
+    return by_numpy(phi_kernel(sizes, phi), theta, sizes)
 
 
 def of_the_root(kernel, lengthscale, sizes, *shape, points=None):
@@ -79,7 +81,7 @@ def of_the_root(kernel, lengthscale, sizes, *shape, points=None):
     has_ard = np.ndim(lengthscale) > 0
     theta = -2.0 * np.log(np.atleast_1d(lengthscale))
     theta = [*theta, *[0.0] * has_ard, *np.log(shape)]
-    return by_core(Model(kernel, ard=has_ard), theta, sizes, points)
+    return by_numpy(Model(kernel, ard=has_ard), theta, sizes, points)
 
 
 def by_torch(kernel, sizes, **values):
@@ -113,9 +115,9 @@ def assert_all_heat_kernels_agree(sizes, betas):
     theta = [*np.log(np.maximum(rates, 1e-300)), 0.0]
     found = [
         formulas.heat_kernel(x, x, rates),
-        by_core(Model("heat"), theta, sizes),
-        by_core(Model("combo"), theta, sizes),
-        by_core(Model("casmopolitan"), theta, sizes),  # The proof's gamma_i = ell_i / n.
+        by_numpy(Model("heat"), theta, sizes),
+        by_numpy(Model("combo"), theta, sizes),
+        by_numpy(Model("casmopolitan"), theta, sizes),  # The proof's gamma_i = ell_i / n.
         by_torch(HeatKernel(sizes, ard_num_dims=d), sizes, beta=betas),
         by_torch(GraphHeatKernel(sizes, ard_num_dims=d), sizes, beta=betas),
         by_torch(GraphHeatKernel(sizes, spectral=True, ard_num_dims=d), sizes, beta=betas),
@@ -164,10 +166,10 @@ def test_hamming_distance_is_half_the_squared_distance_of_one_hot_vectors():
 def test_isotropic_heat_kernel_of_equal_sizes_is_the_one_hot_rbf_kernel(sizes, beta):
     heat = by_torch(HeatKernel(sizes), sizes, beta=beta)
     lengthscale = formulas.rate(beta, sizes[0]) ** -0.5
-    rbf = by_core(Model("one-hot-rbf"), [-2.0 * np.log(lengthscale)], sizes)
+    rbf = by_numpy(Model("one-hot-rbf"), [-2.0 * np.log(lengthscale)], sizes)
     np.testing.assert_allclose(rbf, heat, **EXACT)
     np.testing.assert_allclose(
-        by_core(Model(ard=False), [np.log(formulas.rate(beta, sizes[0]))], sizes), heat, **EXACT
+        by_numpy(Model(ard=False), [np.log(formulas.rate(beta, sizes[0]))], sizes), heat, **EXACT
     )
     # And back: a lengthscale is a diffusion time.
     back = formulas.beta_from_rate(lengthscale**-2, sizes[0])
@@ -178,7 +180,7 @@ def test_isotropic_heat_kernel_of_unequal_sizes_is_no_function_of_the_hamming_di
     sizes = (2, 2, 4)
     for matrix in (
         by_torch(HeatKernel(sizes), sizes, beta=0.3),
-        by_core(Model(ard=False), [-1.0], sizes),
+        by_numpy(Model(ard=False), [-1.0], sizes),
     ):
         assert len(distinct(matrix[hamming_distances(sizes) == 1])) == 2
 
@@ -450,7 +452,7 @@ def test_a_path_of_two_and_a_cycle_of_three_are_complete():
 def test_on_a_path_neighbours_are_closer_than_the_ends():
     for matrix in (
         by_torch(GraphHeatKernel((7,), "path"), (7,), beta=0.5),
-        by_core(Model("combo", graphs={"x0": "path"}), [0.0, 0.0], (7,)),
+        by_numpy(Model("combo", graphs={"x0": "path"}), [0.0, 0.0], (7,)),
     ):
         assert np.all(np.diff(matrix[0]) < 0.0)
 
@@ -460,7 +462,7 @@ def test_on_a_path_neighbours_are_closer_than_the_ends():
 
 @pytest.mark.parametrize("sizes", [(3, 3, 3), (2, 4)])
 def test_rational_quadratic_tends_to_the_heat_kernel(sizes):
-    limit = by_core(Model("one-hot-rbf"), [-2.0 * np.log(1.3)], sizes)
+    limit = by_numpy(Model("one-hot-rbf"), [-2.0 * np.log(1.3)], sizes)
     errors = [
         np.abs(of_the_root("rational-quadratic", 1.3, sizes, alpha) - limit).max()
         for alpha in (1e2, 1e4, 1e6)

@@ -217,7 +217,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     yield Stage(monkeypatch)
 
 
-P, Q = (1.0, 0.5), (2.0, 1.0)  # as the core has them; in the space these are:
+P, Q = (1.0, 0.5), (2.0, 1.0)  # as encoded; in the space these are:
 AT_P, AT_Q = {"x": "b", "y": 1}, {"x": "c", "y": 2}
 FILES = pytest.mark.parametrize("storage", ["sqlite", "journal"], indirect=True)
 

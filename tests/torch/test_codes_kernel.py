@@ -33,7 +33,7 @@ CREATE = {
     "heat shared": lambda **k: HeatKernel(3, **k),
     "mixed": mixed,
     "path": lambda **k: GraphHeatKernel(3, "path", **k),
-    "of the core": lambda **k: CombinatorialKernel([3, 3, 3], "matern", **k),
+    "in NumPy": lambda **k: CombinatorialKernel([3, 3, 3], "matern", **k),
 }
 
 
@@ -97,14 +97,14 @@ def test_a_prediction_between_codes_is_that_of_heat_gp():
     space = Space(tuple(Categorical(f"c{i}", "abcd") for i in range(3)))
     x = codes(12, (4, 4, 4), seed=1)
     y = (x == 2.0).sum(dim=-1, keepdim=True).double()
-    of_core = CombinatorialKernel(space, structure=Additive())
-    plain, core = (
+    of_numpy_kernel = CombinatorialKernel(space, structure=Additive())
+    plain, numpy_kernel = (
         SingleTaskGP(x, y, covar_module=gpytorch.kernels.ScaleKernel(kernel))
-        for kernel in (HeatKernel(4, ard_num_dims=3), of_core)
+        for kernel in (HeatKernel(4, ard_num_dims=3), of_numpy_kernel)
     )
     ours = HeatGP(x, y, space=space).fit()
     between = x[:5] + 0.4 * torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64)
-    for gp in (plain, core, ours):
+    for gp in (plain, numpy_kernel, ours):
         np.testing.assert_allclose(
             gp.posterior(between).mean.detach(), gp.posterior(x[:5]).mean.detach()
         )

@@ -89,7 +89,7 @@ def assert_gradient(function, x, step=1e-5, rtol=1e-5, atol=1e-7):
 
 
 @CASES
-def test_kernel_is_that_of_the_core_and_one_function_of_two_points(space_name, name):
+def test_kernel_is_that_in_numpy_and_one_function_of_two_points(space_name, name):
     space, kernel = SPACES[space_name], kernel_of(space_name, name)
     first, second = samples(space, 9), samples(space, 7, seed=8)
     both = dense(kernel, torch.cat([first, second]))
@@ -100,9 +100,11 @@ def test_kernel_is_that_of_the_core_and_one_function_of_two_points(space_name, n
     pairs = kernel(first[:7], second, diag=True).detach()
     np.testing.assert_allclose(pairs, np.diagonal(both[:7, 9:]), **EXACT)
     np.testing.assert_allclose(kernel(first, diag=True).detach(), np.diagonal(both)[:9], **EXACT)
-    core, theta = kernel.numpy_kernel, kernel.theta.detach().numpy()
+    numpy_kernel, theta = kernel.numpy_kernel, kernel.theta.detach().numpy()
     points = torch.cat([first, second]).numpy()
-    np.testing.assert_allclose(both, core.matrix(theta, core.prepare(points)), **EXACT)
+    np.testing.assert_allclose(
+        both, numpy_kernel.matrix(theta, numpy_kernel.prepare(points)), **EXACT
+    )
 
 
 # ---------------------------------------------------------------------------- gradients
@@ -210,7 +212,7 @@ def test_hyperparameters_start_where_a_fit_does_and_stay_within_bounds():
     shared.check_finite(kernel, codes(6, (3, 4, 5)))
 
 
-def test_prior_is_that_of_the_core():
+def test_prior_is_that_in_numpy():
     kernel = kernel_of("mixed", "orthogonal orders", batch_shape=torch.Size([2]))
     (name, _, prior, closure, _), *others = kernel.named_priors()
     assert name == "theta_prior" and not others
@@ -229,12 +231,12 @@ def test_prior_is_that_of_the_core():
     assert not [*CombinatorialKernel([3, 3], prior=False).named_priors()]
 
 
-def test_a_numpy_kernel_of_the_core_is_a_kernel_too():
+def test_a_numpy_kernel_is_a_kernel_too():
     space = Space(tuple(Categorical(f"c{i}", range(3)) for i in range(4)))
-    core = SpectralKernel(space, np.arange(4), GraphMatern(4))
+    numpy_kernel = SpectralKernel(space, np.arange(4), GraphMatern(4))
     x = samples(space, 8)
     np.testing.assert_array_equal(
-        dense(CombinatorialKernel(space, core), x),
+        dense(CombinatorialKernel(space, numpy_kernel), x),
         dense(CombinatorialKernel(space, "graph-matern"), x),
     )
 
@@ -310,7 +312,7 @@ def test_botorch_fits_and_optimises_with_it(name):
     shared.check_botorch(kernel, x, y, samples(MIXED, 10, 2, seed=5))
 
 
-def test_a_fit_of_botorch_predicts_about_as_well_as_that_of_the_core():
+def test_a_fit_of_botorch_predicts_about_as_well_as_ours():
     from botorch import fit_gpytorch_mll
     from botorch.models import SingleTaskGP
 

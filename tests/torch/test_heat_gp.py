@@ -256,11 +256,11 @@ def test_gradients_in_both_arguments(name):
     assert torch.autograd.gradcheck(variances, (numbers,))
 
 
-# -------------------------------------------------------------- predictions of the core
+# ------------------------------------------------------------ predictions as in NumPy
 
 
 @CASES
-def test_predictions_are_those_of_the_core(space_name, name):
+def test_predictions_are_those_in_numpy(space_name, name):
     space = SPACES[space_name]
     gp = gp_of(space_name, name).fit()
     x, y = data(space)
