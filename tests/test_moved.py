@@ -10,7 +10,7 @@ import optuna
 import pytest
 
 from heat_plugins import Additive, HeatSampler, PermutationInvariant
-from heat_plugins._moved import MOVED
+from heat_plugins._moved import GONE, MOVED, RENAMED
 
 
 @pytest.mark.parametrize("old", MOVED)
@@ -20,6 +20,27 @@ def test_an_old_name_is_the_same_module_and_says_the_new_one(old: str) -> None:
         module = importlib.import_module(old)
     assert module is importlib.import_module(MOVED[old])
     assert module.__name__ == module.__spec__.name == MOVED[old]
+
+
+@pytest.mark.filterwarnings("ignore:heat_plugins.* has moved:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("old", "name", "new"),
+    [(old, name, new) for old, names in RENAMED.items() for name, new in names.items()],
+)
+def test_names_that_are_elsewhere_say_where(old: str, name: str, new: str) -> None:
+    sys.modules.pop(old, None)
+    with pytest.raises(ImportError, match=f"{old}.{name} has moved; write {new}"):
+        exec(f"from {old} import {name}")
+    home, _, now = new.rpartition(".")
+    assert hasattr(importlib.import_module(home), now)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = importlib.import_module(old).nonsense
+
+
+@pytest.mark.parametrize("old", GONE)
+def test_modules_that_are_gone_say_what_to_do(old: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=f"{old} is gone: {GONE[old]}"):
+        importlib.import_module(old)
 
 
 def test_a_pickle_that_names_an_old_module_is_loaded() -> None:

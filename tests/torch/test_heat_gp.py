@@ -280,7 +280,7 @@ def test_predictions_are_those_in_numpy(space_name, name):
 
 
 @pytest.mark.parametrize("name", ["default", "additive"])
-def test_fit_is_that_of_the_core(name):
+def test_fit_is_that_in_numpy(name):
     gp, (x, y) = mixed_gp(name), data(MIXED)
     builder = KernelBuilder(MIXED, MODELS[name])
     observed = OutcomeData(x.numpy(), -y[:, 0].numpy(), deterministic=False).with_inferred_noise(
