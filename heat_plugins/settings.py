@@ -47,8 +47,8 @@ class Settings:
     deterministic: bool = False
     trust_region: RegionRules | None = field(default_factory=TrustRegionRules)
     search: SearchBudget = field(default_factory=SearchBudget)
-    max_model_points: int = 500
-    max_fit_points: int = 300
+    max_model_points: int = ModelBudget.model_points
+    max_fit_points: int = ModelBudget.fit_points
     model: Model = field(default_factory=Model)
     models_failures: bool = True
     acquisition: AcquisitionName = "log-ei"

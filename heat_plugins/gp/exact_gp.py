@@ -378,6 +378,14 @@ class _Whitened:
         return covariances @ self._whitener, self._whitener.T @ slopes
 
 
+def signal_variance(matrix: Array, noise: Array, values: Array) -> float:
+    """Return sigma2 of values (n,) with a kernel matrix (n, n) and noise as shares of it (n,)."""
+    whitened = linalg.solve_triangular(_cholesky(matrix, noise), values, lower=True)
+    return float(
+        (whitened @ whitened + VARIANCE_PRIOR_COUNT) / (len(values) + VARIANCE_PRIOR_COUNT)
+    )
+
+
 def variance_and_rest(
     kernel: Kernel,
     hyperparameters: Hyperparameters,
@@ -397,7 +405,7 @@ def variance_and_rest(
         noise: (n,) known variances of these.
         learns_extra_noise: Whether noise was learnt on top of that.
     """
-    exact = Hyperparameters(hyperparameters.theta, -np.inf)
+    matrix = kernel.matrix(hyperparameters.theta, kernel.prepare(points))
     # Noise is a share of the signal variance, which in turn depends on it: smaller shares make
     # it larger, up to that of the least share, so this converges.
     variance, rest = 1.0, 0.0
@@ -407,8 +415,7 @@ def variance_and_rest(
             rest = variance * hyperparameters.noise
         else:
             rest = max(0.0, variance * LEAST_NOISE_SHARE - float(noise.min()))
-        shares = (noise + rest) / variance
-        variance = Surrogate(kernel, exact, points, values, known_noise=shares).variance
+        variance = signal_variance(matrix, (noise + rest) / variance, values)
         if abs(variance - before) < VARIANCE_TOLERANCE * variance:
             break
     return variance, float(rest)

@@ -143,7 +143,7 @@ def select_model(
     n = len(data)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
-    before = data.at(slice(n0))
+    before = data if n0 == n else data.at(slice(n0))
     key = (
         before.points.tobytes(),
         before.values.tobytes(),

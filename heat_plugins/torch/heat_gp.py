@@ -46,11 +46,11 @@ from heat_plugins.gp.exact_gp import (
     LEAST_NOISE_SHARE,
     LOG_NOISE_PRIOR,
     Hyperparameters,
-    Surrogate,
+    signal_variance,
     variance_and_rest,
 )
 from heat_plugins.gp.fit import Candidates, FitCache, KernelFit, select_model
-from heat_plugins.gp.outcome_data import OutcomeData
+from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -59,10 +59,9 @@ from heat_plugins.space.conditions import Conditions
 from heat_plugins.spec.model import Model
 from heat_plugins.torch.autograd import to_numpy
 from heat_plugins.torch.fitted_kernel import FittedKernel
+from heat_plugins.torch.robust_standardize import RobustStandardize
 
 __all__ = ["HeatGP"]
-
-MAX_FIT_POINTS = 300  # that hyperparameters are fitted to
 
 
 class HeatGP(SingleTaskGP):
@@ -88,11 +87,12 @@ class HeatGP(SingleTaskGP):
         conditions: When parameters exist, if not always.
         deterministic: Whether equal points always have equal values. Observations that say
             otherwise are believed.
-        outcome_transform: As in BoTorch: ``Standardize(m=1)`` unless given, none if None. The
-            priors are made for standardised values.
+        outcome_transform: As in BoTorch; :class:`RobustStandardize` unless given, which is how a
+            sampler sees the values, none if None. The priors are made for standardised values.
         input_transform: As in BoTorch, but there is none: it would turn codes into other ones.
         maximise: Whether large values are the good ones, as for BoTorch's acquisition functions.
-            Outliers on the other side are pulled in before the hyperparameters are learnt.
+            Outliers on the other side are pulled in: all that is learnt of them is that they are
+            bad.
         boundary: Where bad values begin, if that is known: the bound of a constraint.
         cache: Where the last fit is kept, for models of ever more observations. It saves time
             and changes nothing else.
@@ -133,6 +133,8 @@ class HeatGP(SingleTaskGP):
         n = len(train_X)
         combinations, preferred = Candidates.of(builder)
         chosen = [*combinations].index(preferred)
+        if outcome_transform is DEFAULT:
+            outcome_transform = RobustStandardize(maximise, boundary)
         kernel = FittedKernel(
             _numpy_kernel(builder, chosen, n), space, conditions, slopes_of_codes=slopes_of_codes
         )
@@ -158,7 +160,7 @@ class HeatGP(SingleTaskGP):
         # As floating-point numbers: load_state_dict(assign=True) takes the first for a model.
         self.register_buffer("selection", torch.zeros(2, dtype=torch.float64))
         start = Hyperparameters(kernel.numpy_kernel.start(1.0), LOG_NOISE_PRIOR[0])
-        self._set_hyperparameters(chosen, n, kernel.numpy_kernel, start)
+        self._set_hyperparameters(chosen, kernel.numpy_kernel, start, 1.0, LEAST_NOISE_SHARE)
 
     @property
     def has_more_noise(self) -> bool:
@@ -200,14 +202,30 @@ class HeatGP(SingleTaskGP):
             boundary = -np.inf if self.boundary is None else sign * self.boundary
         data = OutcomeData(points, sign * values, noise, self.deterministic, boundary=boundary)
         data = data.with_inferred_noise(self.space)
-        self.kernel_fit = kernel_fit = select_model(
-            self._builder, data, MAX_FIT_POINTS, self._cache
-        )
+        limit = self._builder.fit_points(ModelBudget.fit_points)
+        self.kernel_fit = kernel_fit = select_model(self._builder, data, limit, self._cache)
         candidate = [*Candidates.of(self._builder).combinations].index(kernel_fit.name)
+        kernel, learnt = kernel_fit.kernel, kernel_fit.hyperparameters
+        if not self._has_known_noise:
+            learnt = _with_enough_noise(learnt)
         self._set_hyperparameters(
-            candidate, len(points), kernel_fit.kernel, kernel_fit.hyperparameters
+            candidate, kernel, learnt, *self._variance_and_rest(kernel, learnt)
         )
         return self
+
+    def _variance_and_rest(
+        self, kernel: Kernel, hyperparameters: Hyperparameters
+    ) -> tuple[float, float]:
+        """Return the signal variance, and the variance that is added to known noise."""
+        points, values, noise = self._observations()
+        if noise is not None:
+            extra = self.has_more_noise
+            return variance_and_rest(
+                kernel, hyperparameters, points, values, noise, learns_extra_noise=extra
+            )
+        matrix = kernel.matrix(hyperparameters.theta, kernel.prepare(points))
+        shares = np.full(len(points), hyperparameters.noise)
+        return signal_variance(matrix, shares, values), 0.0
 
     def custom_fit(self, mll: Any, **kwargs: Any) -> Any:
         """Fit for ``botorch.fit.fit_gpytorch_mll``; options of its optimisers do not apply."""
@@ -258,40 +276,25 @@ class HeatGP(SingleTaskGP):
         points = self.kernel.points(self.train_inputs[0])
         return points, to_numpy(self.train_targets), noise
 
-    @usual_errors
     def _set_hyperparameters(
         self,
-        chosen: int,
-        n_observations: int,
-        numpy_kernel: Kernel,
+        candidate: int,
+        kernel: Kernel,
         hyperparameters: Hyperparameters,
+        variance: float,
+        rest: float,
     ) -> None:
-        """Set the kernel and its hyperparameters, and the signal variance that follows."""
-        points, values, noise = self._observations()
-        rest = 0.0
-        if noise is None:
-            # GPyTorch's algebra needs more noise than ours does.
-            log_noise = max(hyperparameters.log_noise, np.log(LEAST_NOISE_SHARE))
-            hyperparameters = Hyperparameters(hyperparameters.theta, log_noise)
-            variance = Surrogate(numpy_kernel, hyperparameters, points, values).variance
-        else:
-            variance, rest = variance_and_rest(
-                numpy_kernel,
-                hyperparameters,
-                points,
-                values,
-                noise,
-                learns_extra_noise=self.has_more_noise,
-            )
-        self.selection = torch.tensor([chosen, n_observations]).to(self.selection)
-        self.kernel.set_kernel(numpy_kernel, hyperparameters.theta)
+        """Make these the hyperparameters, with the signal variance that suits them."""
+        selection = [candidate, len(self.train_inputs[0])]
+        self.selection = torch.tensor(selection).to(self.selection)
+        self.kernel.set_kernel(kernel, hyperparameters.theta)
         # As a tensor: GPyTorch takes plain numbers for single precision.
         sigma2 = torch.tensor(variance, dtype=torch.float64).to(self.train_targets)
         self.covar_module.outputscale = sigma2
-        if noise is None:
-            self.likelihood.noise = sigma2[None] * hyperparameters.noise
-        else:
+        if self._has_known_noise:
             self.likelihood.rest = torch.tensor(rest, dtype=torch.float64).to(sigma2)
+        else:
+            self.likelihood.noise = sigma2[None] * hyperparameters.noise
         self.to(self.train_targets)
         self.requires_grad_(False)
         self._clear_cache()
@@ -324,6 +327,12 @@ class _KnownNoiseLikelihood(FixedNoiseGaussianLikelihood):
     def _shaped_noise_covar(self, base_shape: torch.Size, *params: Any, **kwargs: Any) -> Any:
         known = super()._shaped_noise_covar(base_shape, *params, **kwargs)
         return known + DiagLinearOperator(self.rest.expand(known.shape[:-1]))
+
+
+def _with_enough_noise(hyperparameters: Hyperparameters) -> Hyperparameters:
+    """Return hyperparameters with as much noise as GPyTorch's algebra needs, more than ours."""
+    log_noise = max(hyperparameters.log_noise, float(np.log(LEAST_NOISE_SHARE)))
+    return Hyperparameters(hyperparameters.theta, log_noise)
 
 
 def _numpy_kernel(builder: KernelBuilder, candidate: int, n_observations: int) -> Kernel:
