@@ -1,4 +1,4 @@
-"""What a user can choose of the pipeline, whatever the host."""
+"""Settings of the pipeline, for all integrations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEWEST_STARTUP, MOST_STARTUP = 5, 10  # random points at first
 
 @dataclass(frozen=True)
 class Settings:
-    """What a user can choose.
+    """Settings of the pipeline.
 
     Args:
         n_startup_trials: Random points before the first one that the model chooses, failed

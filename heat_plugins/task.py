@@ -40,7 +40,7 @@ class NoFeasiblePoint(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Where the next point may be, and what is of interest there.
+    """The optimisation problem: space, constraints and reference point.
 
     Args:
         space: The parameters.

@@ -1,1 +1,1 @@
-"""What the next point is chosen by."""
+"""Acquisition functions and constraint handling."""

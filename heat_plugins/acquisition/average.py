@@ -1,4 +1,4 @@
-"""An acquisition averaged over several models, each with hyperparameters of its own."""
+"""Acquisition marginalised over samples of the hyperparameters."""
 
 from __future__ import annotations
 

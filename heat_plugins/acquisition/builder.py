@@ -37,7 +37,7 @@ N_ANCHORS = 500  # points on which a sample of the posterior is exact
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What a sample of the posterior takes: points that the search may meet, and randomness."""
+    """Inputs of a posterior sample: points that the search may meet, and randomness."""
 
     points: Callable[[int], Array]  # so many, (n, d)
     rng: np.random.Generator

@@ -1,4 +1,4 @@
-"""A confidence bound of each term of a sum by itself (RDUCB, Ziomek and Bou Ammar, 2023).
+"""Additive confidence bound, one for each term (RDUCB, Ziomek and Bou Ammar, 2023).
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""The upper confidence bound, of values that are minimised (Srinivas et al., 2010)."""
+"""GP-UCB: the confidence bound of values that are minimised (Srinivas et al., 2010)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def exploration(n: int) -> float:
 
 
 class ConfidenceBound:
-    """How much better than its mean a value may be, b s(x) - mu(x), as a function of points.
+    """Lower confidence bound (minimisation), negated: b s(x) - mu(x).
 
     The posterior has the mean mu and the deviation s; b is the weight of the latter.
     """

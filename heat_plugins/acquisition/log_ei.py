@@ -1,7 +1,7 @@
-"""Acquisition functions on a posterior.
+"""Log expected improvement (Ament et al., 2023).
 
-Log expected improvement (Ament et al., 2023): the same maximiser as expected improvement,
-but with a value to climb where expected improvement itself is zero in float64.
+It has the same maximiser as expected improvement, but with a value to climb where expected
+improvement itself is zero in float64.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fronts of several objectives: which points are on one, and what it leaves to be gained.
+"""Pareto fronts: non-dominated points, and boxes of what they do not dominate.
 
 Notation
     ===========  =====================================================================
@@ -186,7 +186,7 @@ def _free_region_of_all(front: Array, reference: Array) -> _FreeRegion:
 
 
 class _FreeRegion:
-    """What the points inserted so far leave free, by the defining points of its corners.
+    """The region that no inserted point dominates, by the defining points of its corners.
 
     Those of a front (f, M) are below the reference (M,) and do not dominate each other.
     """

@@ -1,4 +1,4 @@
-"""The arms of an experiment that are not to be suggested again."""
+"""Arms of an experiment to exclude from suggestions."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ LARGEST_ERROR = 1e100  # whose square is a number, and which says nothing as wel
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """What is to be optimised, as sums over metrics.
+    """Objectives and constraints, as sums over metrics.
 
     Args:
         metrics: (m) the names of the metrics that there are data of.
@@ -91,7 +91,7 @@ class Aim:
 
 
 class Side(NamedTuple):
-    """Which values of a metric are bad: small ones if it is maximised, beyond a boundary."""
+    """The bad values of a metric: small ones if it is maximised, beyond a boundary."""
 
     maximise: bool
     boundary: float | None = None

@@ -1,4 +1,4 @@
-"""The generators: the settings of a user, and the model that Ax asks."""
+"""Generators of Ax: the settings of a user, and the model for predictions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_arguments(
 
 
 class _Caches(dict[str, FitCache]):
-    """What fits remember, by metric; stays one object when Ax copies the options of a model."""
+    """Caches of fits, by metric; stays one object when Ax copies the options of a model."""
 
     def __deepcopy__(self, cache: dict[int, Any]) -> _Caches:
         return self

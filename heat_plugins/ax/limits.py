@@ -26,7 +26,7 @@ EQUAL = 1e-9
 
 
 class Limits(NamedTuple):
-    """What points must keep to.
+    """Constraints on points.
 
     Args:
         linear: Limits that are linear in the coordinates; None if there are none.

@@ -1,4 +1,4 @@
-"""A node of a generation strategy that turns to no other generator, stored or not."""
+"""A node of a generation strategy without a fallback generator, stored or not."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ TRIALS_BEFORE_MODEL = 2
 
 
 class HeatGenerators(GeneratorRegistryBase):
-    """What Ax can make from names: stored experiments refer to these, so they never change."""
+    """Members that Ax makes from names, which stored experiments refer to: they never change."""
 
     START = "HeatStart"
     HEAT = "Heat"
 
     @property
     def GENERATOR_KEY_TO_GENERATOR_SETUP(self) -> dict[str, GeneratorSetup]:  # noqa: N802
-        """How each member is put together."""
+        """The arguments of each member."""
         transforms = [HeatFixed, RemoveFixed, Logit, HeatCodes, Derelativize]
         return {
             "HeatStart": GeneratorSetup(HeatStartAdapter, HeatStartGenerator, transforms),

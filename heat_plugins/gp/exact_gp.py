@@ -62,7 +62,7 @@ LEAST_NOISE_SHARE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """What is searched: (p,) hyperparameters of the kernel and the log noise share."""
+    """Hyperparameters: (p,) those of the kernel, and the log noise share."""
 
     theta: Array
     log_noise: float
@@ -242,7 +242,7 @@ def _inverse_from_cholesky(factor: Array) -> Array:
 
 
 class TermPosterior(NamedTuple):
-    """What is known about one term of a sum, a function of some columns (c,)."""
+    """The posterior of one term of a sum, a function of some columns (c,)."""
 
     columns: Indices
     posterior: Callable[[Array], tuple[Array, Array]]  # means and variances (m,) at (m, d)

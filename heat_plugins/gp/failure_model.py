@@ -32,7 +32,7 @@ LEAST_SKILL = 0.15  # share of the variance of labels that the others must expla
 
 @dataclass(frozen=True, eq=False)
 class FailureModel:
-    """What is known about where trials fail.
+    """The model of success and failure.
 
     Args:
         surrogate: The posterior of y.
@@ -52,7 +52,7 @@ class FailureModel:
 
     @property
     def boundary(self) -> float:
-        """Where the label 0 lies on the scale of y: a trial is expected to fail above it."""
+        """The label 0 on the scale of y: a trial is expected to fail above it."""
         return -self.centre / self.spread
 
     @property

@@ -1,4 +1,4 @@
-"""Hyperparameter fitting, and with structure "auto" also structure selection.
+"""Hyperparameter fitting and structure selection.
 
 Fitting happens in two stages, so that most suggestions are cheap and all depend on the
 history alone. The full search runs on the first ``n0`` observations, where ``n0`` stays the
@@ -67,7 +67,7 @@ N_SAMPLES, N_BURN = 8, 2
 
 
 class Candidates(NamedTuple):
-    """Candidate structures by name, and the default one."""
+    """Candidate structures and the default one."""
 
     combinations: Mapping[str, Combination | None]
     preferred: str

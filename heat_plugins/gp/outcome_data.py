@@ -17,7 +17,7 @@ __all__ = ["ModelBudget", "OutcomeData", "Standardised"]
 
 @dataclass(frozen=True)
 class ModelBudget:
-    """How many observations a model may have.
+    """Largest numbers of observations of a model.
 
     Args:
         fit_points: That hyperparameters are fitted to.

@@ -1,4 +1,4 @@
-"""Outcome transform: from raw values to the standardised ones that the surrogate is fitted to."""
+"""Outcome transform: raw values, standardised for the surrogate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One surrogate for each thing that a trial tells: its objectives and its constraints."""
+"""Surrogates of all outcomes: one for each objective and each constraint."""
 
 from __future__ import annotations
 

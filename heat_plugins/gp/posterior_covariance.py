@@ -1,4 +1,4 @@
-"""Covariances of the posterior with some points.
+"""Posterior covariances with some points.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""What repeated measurements say about the noise.
+"""Noise estimates from repeated measurements.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""Samples of the hyperparameters from their posterior density, instead of its maximum.
+"""Slice sampling of hyperparameters from their posterior density.
 
 Slice sampling (Neal, 2003), one hyperparameter after the other, with stepping out and shrinkage:
 from x draw a level u below the density at x, find an interval around x whose ends lie below the

@@ -1,1 +1,1 @@
-"""What was learnt, for people."""
+"""Explanations of a fitted model."""

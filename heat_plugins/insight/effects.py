@@ -1,4 +1,4 @@
-"""What the surrogate has learnt, in numbers that people can read.
+"""Main effects and shares of the orders of interaction, from the surrogate.
 
 Notation
     ===========  =====================================================================

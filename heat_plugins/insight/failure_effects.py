@@ -1,4 +1,4 @@
-"""What failures depend on, from the Gaussian process of success and failure.
+"""Explanation of failures, from the Gaussian process of success and failure.
 
 Notation
     ===========  =====================================================================
@@ -55,7 +55,7 @@ TWO_SIDED_95 = 1.96  # deviations of a normal distribution on either side of its
 
 
 class FailureProbability(NamedTuple):
-    """How often trials fail with a value of a parameter, the others being anything.
+    """Probability of failure with a value of a parameter, averaged over the others.
 
     Args:
         value: The value.
@@ -72,7 +72,7 @@ class FailureProbability(NamedTuple):
 
 @dataclass(frozen=True)
 class FailureEffects:
-    """What failures depend on.
+    """Explanation of failures.
 
     Args:
         n_failed: Trials that ended without a value: failed, or pruned without a report.
@@ -126,7 +126,7 @@ def failure_effects(
 
 
 class _CrossValidation(NamedTuple):
-    """How well labels are predicted from those of other trials.
+    """Skill of leave-one-out predictions of the labels.
 
     Args:
         explained: 1 - sum (y - prediction)^2 / sum (y - mean of the others)^2, which is below 0

@@ -1,4 +1,4 @@
-"""How much each parameter matters: first-order and total effects of the surrogate's mean.
+"""Sobol indices: first-order and total effects of the surrogate's mean.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""What the Gaussian process needs of a kernel, whatever the kernel is.
+"""Kernel interface: matrix, pullback, cross-covariance, prior.
 
 Notation
     ===========  =====================================================================

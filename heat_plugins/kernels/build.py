@@ -1,4 +1,4 @@
-"""From the names and words of a user to the kernel of the surrogate.
+"""Builds the kernel of the surrogate from a model specification.
 
 space, model -> columns by kind -> base kernels -> kernel
 """

@@ -31,7 +31,7 @@ def split(theta: Array, children: Sequence[Kernel]) -> list[Array]:
 
 
 class Combined(Kernel):
-    """Children that look at the same points, multiplied, added, or both.
+    """Product, sum or CoCaBO mixture of kernels.
 
     ``product``: prod_c K_c. ``sum``: mean of the K_c. ``mixture`` (Ru et al., 2020):
     share * product + (1 - share) * sum, the share a hyperparameter.

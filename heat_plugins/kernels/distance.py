@@ -1,4 +1,4 @@
-"""Kernels that are a function of one weighted distance: the default, and most others.
+"""Kernels of one weighted distance: the default, and most others.
 
 Notation
     ===========  =====================================================================
@@ -148,7 +148,7 @@ class DistanceKernel(Kernel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each weight is about."""
+        """The name of each weight."""
         wide = () if self.wide is None else self.wide.names
         return (*self.feature_map.names, *wide, *(graph.name for graph in self.graphs))
 

@@ -1,4 +1,4 @@
-"""The map that turns distances between points into one matrix product.
+"""Feature map: weighted squared distances as one matrix product.
 
 Notation
     ===========  =====================================================================
@@ -49,9 +49,9 @@ __all__ = [
 # The mean squared difference of two uniform numbers is 1/6, that of two random
 # categories close to 1: with this factor a number counts as much as a category.
 NUMERIC_WEIGHT = 6.0
-# How much less the choices of a graph are expected to differ beyond what the graph says.
+# Prior log weight of what the graph of choices does not explain.
 LOG_REMAINDER = -2.0
-# How much more a parameter is expected to matter on which the existence of others depends.
+# Prior log-weight bonus of gating parameters, on which the existence of others depends.
 LOG_BRANCHING = np.log(3.0)
 
 
@@ -222,7 +222,7 @@ def _mean_square(places: Array) -> float:
 
 
 class Counts:
-    """How often each choice occurs among interchangeable parameters: padded sorting.
+    """Counts of each choice among interchangeable parameters: padded sorting.
 
     In the padded sequence of the paper, place j of choice c holds c if c occurs at least j
     times and * otherwise. One indicator for each place makes the squared distance
@@ -245,7 +245,7 @@ class Counts:
 
 
 class Frequencies:
-    """How often each choice occurs in each orbit of a group of permutations.
+    """Counts of each choice in each orbit of a group of permutations.
 
     The product of the kernel over a group has the mean distance as its exponent; divided by
     its diagonal it is the RBF kernel on the one-hot features averaged over the group.

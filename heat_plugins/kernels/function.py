@@ -1,4 +1,4 @@
-"""A kernel of one's own from a formula alone, to try an idea with.
+"""Custom kernel from a formula, differentiated numerically.
 
 Notation
     ===========  =====================================================================

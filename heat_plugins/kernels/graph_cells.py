@@ -1,4 +1,4 @@
-"""Graphs as rows of cells, and what relabelling does to them.
+"""Graphs as rows of cells, and their images under relabelling.
 
 Notation
     ===========  =====================================================================
@@ -122,7 +122,7 @@ class GraphCells:
 
 
 class GraphCounts:
-    """How often each label and each kind of edge occurs in a graph, as features.
+    """Counts of each label and each kind of edge in a graph, as features.
 
     Padded sorting (``Counts`` in ``features.py``) of the labels, and of the edges: a thermometer
     for each choice. Counts are what no relabelling changes, and most of what is known of cells

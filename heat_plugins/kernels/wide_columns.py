@@ -1,4 +1,4 @@
-"""Distances between choices that are too many for one-hot features: by comparing codes.
+"""Hamming distances of parameters with too many choices for one-hot features.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""What a sampler has learnt from a study, in the user's words and units."""
+"""Explanation of a study, in the user's parameters and units."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST_SHARE = 0.05
 
 
 class Share(NamedTuple):
-    """How much of the variance of what is expected a parameter has.
+    """Sobol indices of a parameter: shares of the variance of the posterior mean.
 
     Args:
         alone: By itself: its first-order Sobol' index.
@@ -43,7 +43,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the model has learnt.
+    """Explanation of a study by its model.
 
     Args:
         structure: How it combines the parameters: ``"product"``, ``"additive"``,

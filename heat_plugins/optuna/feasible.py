@@ -1,4 +1,4 @@
-"""The user's own rule of what may be tried, as a question about points."""
+"""The user's feasibility rule, ``is_feasible``, as a function of points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``HeatImportanceEvaluator``: which parameters matter, from the model of ``HeatSampler``."""
+"""``HeatImportanceEvaluator``: importances by the model of ``HeatSampler``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sampler says to its user, each thing once."""
+"""Notices to the user of a sampler, each given once."""
 
 from __future__ import annotations
 

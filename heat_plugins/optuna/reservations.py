@@ -1,4 +1,4 @@
-"""How parallel workers come to different points, though they share nothing but a storage.
+"""Reservation of points by parallel workers that share nothing but a storage.
 
 A storage can neither lock nor compare and swap: whoever writes last wins, and all can read.
 So a worker first writes down the point that it wants to try (its claim), and then reads those

@@ -48,7 +48,7 @@ MOST_COUNTED = 2000  # points of a space that are counted under a rule of the us
 
 @dataclass(frozen=True)
 class ReadingRules:
-    """What trials count as.
+    """Rules for reading trials.
 
     Args:
         consider_pruned: Whether pruned trials with a reported value are observations.

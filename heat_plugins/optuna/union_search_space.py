@@ -1,4 +1,4 @@
-"""All parameters that the trials of a study have had, each as it is now.
+"""Union search space: all parameters that trials have had, each as it is now.
 
 Define-by-run objectives ask for some parameters under some choices only, may ask for new ones
 later, stop asking for old ones, and change their ranges. All of them have a place in the

@@ -1,4 +1,4 @@
-"""What samplers around this one decide by themselves."""
+"""Parameters that samplers around this one fix."""
 
 from __future__ import annotations
 

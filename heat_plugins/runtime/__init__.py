@@ -1,1 +1,1 @@
-"""What depends on the process rather than on the problem."""
+"""Process-wide settings: threads, forks, memory, floating-point errors."""

@@ -1,4 +1,4 @@
-"""What NumPy does about results that are too small, too large or not defined."""
+"""NumPy's handling of floating-point errors: underflow, overflow, invalid results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a forked process must make new: locks of threads that it does not have.
+"""Reset locks in a forked process, whose threads it does not have.
 
 A fork copies the memory of a process and the one thread that asked for it. A lock that another
 thread held stays locked in the copy, and what that thread was about to change stays half

@@ -1,4 +1,4 @@
-"""Let the C library keep memory that will be needed again in a moment."""
+"""Keep freed memory in the C library, for it will be needed again in a moment."""
 
 from __future__ import annotations
 

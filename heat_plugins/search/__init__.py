@@ -1,1 +1,1 @@
-"""Where the next point may be, and how it is found."""
+"""Search domains, trust regions, and maximisers of the acquisition."""

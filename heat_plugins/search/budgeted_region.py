@@ -44,7 +44,7 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class BudgetedRegionRules:
-    """How long a region is at first, and what a success is.
+    """Rules of a budgeted region: initial length, success, end.
 
     Args:
         first_length: Columns that may differ from the centre.

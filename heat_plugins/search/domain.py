@@ -99,7 +99,7 @@ class Domain:
 
     @cached_property
     def size(self) -> float:
-        """How many points there are when the region is left out of account."""
+        """The number of points, its region left out of account."""
         levels = [self.space.parameters[column].n_levels for column in self.free]
         return math.inf if math.inf in levels else math.prod(levels)
 

@@ -1,4 +1,4 @@
-"""A search in a subspace: the same function, seen from the coordinates of its bins."""
+"""Search in an embedded subspace, in the coordinates of its bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A first point that keeps linear limits, for where random ones never do.
+"""A feasible point of linear constraints, by mixed-integer programming.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""A genetic algorithm whose best few points are finished by local search.
+"""Memetic search: a genetic algorithm whose best points are refined by local search.
 
 Everything works on whole populations: a Python loop runs over generations, never over points.
 """

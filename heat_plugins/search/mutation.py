@@ -1,4 +1,4 @@
-"""Random changes of points."""
+"""Random mutation of points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subspaces in which several parameters move together, and which grow (Bounce).
+"""Nested subspaces: parameters in bins that move together and are split (Bounce).
 
 Notation
     ===========  =====================================================================

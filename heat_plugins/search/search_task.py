@@ -1,4 +1,4 @@
-"""What a search is asked, and what all searches have in common.
+"""The task of a search, and what all searches have in common.
 
 A search maximises a batch function over a domain, and returns the best points that it found and
 that need not be avoided, the best first.
@@ -23,7 +23,7 @@ MOST_CANDIDATES = 100  # that a search returns
 
 @dataclass(frozen=True)
 class SearchBudget:
-    """How much work one search may do.
+    """Budget of one search.
 
     Args:
         population: Points in a generation.

@@ -1,4 +1,4 @@
-"""Which single changes of a point an ascent looks at: all, or of very many the promising ones.
+"""Candidate moves of an ascent: all single changes, or of very many the promising ones.
 
 Notation
     ===========  =====================================================================

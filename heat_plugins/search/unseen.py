@@ -1,4 +1,4 @@
-"""Any point that has not been tried."""
+"""A random point that has not been evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parameters are, and the points that they make."""
+"""Search spaces: parameters, points, conditions and symmetries."""
 
 from heat_plugins.space.arrays import Array, Bools, Indices
 from heat_plugins.space.categorical import Categorical, Ordinal

@@ -95,12 +95,12 @@ class ListedValues:
 
     @property
     def n_levels(self) -> float:
-        """How many different values there are."""
+        """The number of different values."""
         return len(self.choices)
 
     @property
     def resolution(self) -> float:
-        """How far apart codes of the same value may be."""
+        """The largest distance of codes of the same value."""
         return 0.0
 
     def encode(self, value: Any) -> float:

@@ -30,7 +30,7 @@ __all__ = ["Conditions", "Cut", "Leaf", "Split", "Tree", "conditions_of"]
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """How a column divides points: into pieces of the number line, and these into branches.
+    """A split of points by a column: into pieces of the number line, and these into branches.
 
     Args:
         column: The column.

@@ -35,7 +35,7 @@ FIRST_ORDINARY = 1  # the lowest code of a label or an edge that is there
 
 @dataclass(frozen=True, eq=False)
 class GraphLayout:
-    """Where a graph stands in the parameters: nodes by their numbers, parameters by name.
+    """The columns of a graph: nodes by their numbers, parameters by name.
 
     Args:
         nodes: The names of the nodes.

@@ -1,4 +1,4 @@
-"""Graphs of choices: which choices of a parameter are next to each other.
+"""Graphs of choices: adjacency of the choices of a parameter.
 
 Notation
     ===========  =====================================================================

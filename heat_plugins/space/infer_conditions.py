@@ -1,4 +1,4 @@
-"""Learn from the trials when each parameter exists.
+"""Inference, from trials, of when each parameter exists.
 
 Notation
     ===========  =====================================================================
@@ -280,7 +280,7 @@ class _Rows:
 
 
 class _Counts:
-    """How often each slot of some columns (c,) occurs in chosen rows: all tests in one pass.
+    """Counts of each slot of some columns (c,) in chosen rows: all tests in one pass.
 
     The rows (m,) are those to be divided, in some of which the parameter is present.
     """

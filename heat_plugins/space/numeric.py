@@ -63,7 +63,7 @@ class NumberLine:
 
     @cached_property
     def n_levels(self) -> float:
-        """How many different values there are; infinite without a step."""
+        """The number of different values; infinite without a step."""
         if self.low == self.high:
             return 1
         if self.step is None:
@@ -72,7 +72,7 @@ class NumberLine:
 
     @cached_property
     def resolution(self) -> float:
-        """How far apart unit values may be that count as the same; 0 on a grid, which is exact."""
+        """The largest distance of unit values that count as equal; 0 on a grid, which is exact."""
         low, high = float(self.low), float(self.high)
         spacing = math.ulp(max(abs(low), abs(high)))
         if self.n_levels <= MOST_LEVELS and (self.step is None or self.step >= spacing):
@@ -84,7 +84,7 @@ class NumberLine:
 
     @cached_property
     def _spacing(self) -> float:
-        """How far apart the unit values of floats are, at the most."""
+        """The largest distance of the unit values of neighbouring floats."""
         low, high = float(self.low), float(self.high)
         if self._is_log:
             return math.ulp(low) / low / self._line[1]
@@ -104,7 +104,7 @@ class NumberLine:
 
     @cached_property
     def _unit(self) -> float:
-        """What values are multiplied by, so that the longest range has a finite length."""
+        """The factor of values that keeps the length of the longest range finite."""
         return 1.0 if math.isfinite(self._highest - self.low) else 0.25
 
     @cached_property
@@ -154,7 +154,7 @@ class NumberLine:
 
     @property
     def _slack(self) -> float:
-        """How far outside the bounds a value may be by rounding."""
+        """The tolerance of the bounds, for rounding."""
         return 1e-9 * max(abs(self.low), abs(self.high))
 
     def encode(self, value: Any) -> float:

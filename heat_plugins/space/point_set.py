@@ -1,4 +1,4 @@
-"""The points that must not be proposed, with a vectorised membership test."""
+"""Sets of points, with a vectorised membership test: mostly those to exclude."""
 
 from __future__ import annotations
 

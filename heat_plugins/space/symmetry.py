@@ -1,4 +1,4 @@
-"""Which points are the same to an objective that does not mind permutations.
+"""Symmetries of the objective: points that permutations make the same.
 
 Notation
     ===========  =====================================================================

@@ -1,1 +1,1 @@
-"""What a user says about the objective, as values that can be stored."""
+"""Specification of the model by a user, as values that can be stored."""

@@ -1,4 +1,4 @@
-"""What several descriptions refuse in the same words."""
+"""Validation that several specifications share."""
 
 from __future__ import annotations
 

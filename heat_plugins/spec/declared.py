@@ -1,4 +1,4 @@
-"""What is declared about the choices of a parameter, as numbers."""
+"""Orders and quantities that are declared of choices, as numbers."""
 
 from __future__ import annotations
 

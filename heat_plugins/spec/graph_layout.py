@@ -1,4 +1,4 @@
-"""What a ``LabelledGraph`` says, by the numbers of its nodes."""
+"""The layout of a ``LabelledGraph``, by the numbers of its nodes."""
 
 from __future__ import annotations
 

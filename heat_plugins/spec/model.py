@@ -1,4 +1,4 @@
-"""Which kernel the surrogate has, as a value that can be stored."""
+"""Specification of the surrogate's kernel, as a value that can be stored."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class Model:
 
     @property
     def combination(self) -> Additive | InteractionOrders | RandomDecomposition | None:
-        """How base kernels combine; None for a product."""
+        """The combination of base kernels; None for a product."""
         return next((s for s in self.structures if isinstance(s, Combination)), None)
 
     @property

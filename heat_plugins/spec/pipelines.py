@@ -1,4 +1,4 @@
-"""Published systems by one word each, made of the parts that can be chosen.
+"""Published optimisers by name, as arguments of this one.
 
 ``docs/pipelines.md`` says of each what it stands for and what differs from the original.
 """

@@ -1,4 +1,4 @@
-"""What a user knows about the objective, as values that can be stored.
+"""Structures of the objective that a user knows, as values that can be stored.
 
 =========================  ==========================================================
 value                      says

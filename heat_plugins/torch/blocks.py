@@ -1,4 +1,4 @@
-"""Batches of points in which the same ones occur again and again.
+"""Deduplication of batches of points.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-r"""What the GPyTorch kernels on integer codes share.
+r"""Base class of GPyTorch kernels on integer codes.
 
 A point is a row of codes x_1, ..., x_d, where x_i is one of 0, ..., g_i - 1 and g_i is the number
 of choices of variable i; GPyTorch holds the codes as floats.

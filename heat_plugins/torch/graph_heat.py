@@ -120,7 +120,7 @@ class GraphHeatKernel(HeatKernel):
         return product
 
     def _factor(self, i: int, x1: Tensor, x2: Tensor, dtype: torch.dtype, diag: bool) -> Tensor:
-        """What the closed form lacks of variable i, broadcasting with (..., n, m) or (..., n)."""
+        """Correction of the closed form for variable i, broadcast to (..., n, m) or (..., n)."""
         g = self.sizes(x1.shape[-1])[i]
         beta = self.beta[..., i % self.beta.shape[-1]].unsqueeze(-1)  # (..., 1, 1)
         pair = self._pair(i)

@@ -1,4 +1,4 @@
-"""The surrogate alone, as a BoTorch model: for those who write their own loop.
+"""``HeatGP``: the surrogate as a BoTorch model, for loops of one's own.
 
 Notation
     ===========  =====================================================================

@@ -1,4 +1,4 @@
-"""Sums of products over some sets of base kernels: random decompositions.
+"""Random decompositions: sums over components of products of base kernels.
 
 Notation
     ===========  =====================================================================

@@ -68,7 +68,7 @@ class StringKernel(Kernel):
         return np.array([np.round(place)])
 
     def prior(self, theta: Array) -> Prior:
-        """Return nothing: all decays are equally likely."""
+        """Flat prior: all decays are equally likely."""
         return 0.0, np.zeros(1)
 
     def prepare(self, points: Array) -> Array:

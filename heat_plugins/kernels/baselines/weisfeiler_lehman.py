@@ -100,7 +100,7 @@ class WeisfeilerLehmanKernel(Kernel):
         return np.round([np.interp(np.log(total), np.log(STARTING_TOTALS), rounds)])
 
     def prior(self, theta: Array) -> Prior:
-        """Return nothing: all numbers of rounds are equally likely."""
+        """Flat prior: all numbers of rounds are equally likely."""
         return 0.0, np.zeros(1)
 
     def prepare(self, points: Array) -> _Counts:
