@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 
 import numpy as np
@@ -15,6 +15,8 @@ from heat_plugins.space import Array
 from heat_plugins.torch.autograd import to_numpy
 
 __all__ = ["RobustStandardize"]
+
+SMALLEST_SCALE = 1e-100  # below which variances are no numbers any more
 
 
 class RobustStandardize(Standardize):
@@ -42,13 +44,15 @@ class RobustStandardize(Standardize):
         X: Tensor | None = None,  # noqa: N803
     ) -> tuple[Tensor, Tensor | None]:
         """Return values (n, 1) and their variances on the scale of z, learnt while training."""
+        plainly: Callable[..., tuple[Tensor, Tensor | None]] = super().forward
         if not self.training:
-            transformed: tuple[Tensor, Tensor | None] = super().forward(Y, Yvar, X)
-            return transformed
+            return plainly(Y, Yvar, X)
         self._validate_training_inputs(Y=Y, Yvar=Yvar)
         values = self._sign * to_numpy(Y)[:, 0]
         standardised = standardise(values, self._boundary)
         unit = scale_of(values, standardised) or 1.0
+        if unit < SMALLEST_SCALE:
+            return plainly(Y, Yvar, X)
         best = int(np.argmin(values))
         offset = values[best] - unit * standardised[best] if np.isfinite(values[best]) else 0.0
 

@@ -6,6 +6,7 @@ from typing import Any
 from ax.core.parameter import ChoiceParameter, FixedParameter, RangeParameter
 from ax_space import AxSpace, Params, random_ax_space
 from draw import Draw, share_of
+from optuna_settings import random_parts
 
 from heat_plugins import (
     Additive,
@@ -135,6 +136,7 @@ def random_ax_case(seed: int) -> AxCase:
         "-y", "-y", "y", "-y", "-y - 0.5*z", "2*y + z", "-y, -z", "y, -z", "-y, -z, w"
     )
     settings, groups = _settings(Draw(seed, "ax settings"), space)
+    settings |= _parts(Draw(seed, "ax parts"), settings, has_one_objective="," not in objective)
     return AxCase(
         seed=seed,
         space=space,
@@ -198,6 +200,22 @@ def random_ax_value(draw: Draw, parameter: Any) -> Any:
         return draw.randint(int(parameter.lower), int(parameter.upper))
     value = draw.uniform(parameter.lower, parameter.upper)
     return value if parameter.digits is None else float(parameter.cast(value))
+
+
+def _parts(draw: Draw, settings: dict[str, Any], *, has_one_objective: bool) -> dict[str, Any]:
+    """Return settings that are those of a sampler, mostly none."""
+    parts: dict[str, Any] = {}
+    for name, values in {
+        "consider_failed_trials": (False,),
+        "numeric_choices": ("unordered",),
+        "trust_region": ("casmopolitan", "bounce"),
+        "search": ("hill-climbing", "interleaved", "bandit", "pool"),
+    }.items():
+        if draw.chance(0.1):
+            parts[name] = draw.choice(values)
+    if parts.get("search") != "bandit" and draw.chance(0.1):
+        parts["embedding"] = "nested"
+    return parts | random_parts(draw, settings | parts, has_one_objective=has_one_objective)
 
 
 def _settings(draw: Draw, space: AxSpace) -> tuple[dict[str, Any], tuple[tuple[str, ...], ...]]:

@@ -23,7 +23,7 @@ from heat_plugins import (
 )
 from heat_plugins.spec.registry import entry_of, kernels_without_graph
 
-__all__ = ["SamplerSettings", "random_settings"]
+__all__ = ["SamplerSettings", "random_parts", "random_settings"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,30 @@ def random_settings(draw: Draw, space: Space, behaviour: Behaviour) -> SamplerSe
         seed = draw.randrange(2**32)
         kind = draw.one_of(optuna.samplers.RandomSampler, optuna.samplers.TPESampler)
         independent = lambda: kind(seed=seed)  # noqa: E731
+    arguments |= random_parts(
+        Draw(arguments["seed"], "parts"),
+        arguments,
+        has_one_objective=len(behaviour.directions) == 1,
+    )
     return SamplerSettings(arguments, independent, groups, _rule(draw, space))
+
+
+def random_parts(
+    draw: Draw, arguments: dict[str, Any], *, has_one_objective: bool
+) -> dict[str, Any]:
+    """Return other parts of the pipeline that go together with arguments, mostly none."""
+    if not draw.chance(0.25):
+        return {}
+    parts: dict[str, Any] = {
+        "hyperparameters": draw.one_of("map", "maximum-likelihood", "slice-sampling")
+    }
+    if has_one_objective:
+        parts["acquisition"] = draw.one_of("log-ei", "ucb", "thompson")
+        is_free = not {"kernel", "structure", "embedding"} & arguments.keys()
+        if is_free and draw.chance(0.3):
+            parts = {"acquisition": "ucb", "search": "message-passing"}
+            parts["structure"] = RandomDecomposition()
+    return parts
 
 
 def _is_boundless(parameter: Parameter) -> bool:

@@ -433,6 +433,17 @@ def test_an_outlier_on_the_bad_side_is_pulled_in_also_for_predictions(maximise):
     assert values[others].max() < mean[7] < 100.0
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-90, 1e90])
+def test_values_of_any_size_have_predictions(unit):
+    x, y = data(MIXED)
+    gp = HeatGP(x, unit * y, torch.full_like(y, (0.1 * unit) ** 2), space=MIXED).fit()
+    posterior = gp.posterior(x)
+    assert torch.isfinite(posterior.mean).all() and torch.isfinite(posterior.variance).all()
+    if unit > 1e-100:
+        other = HeatGP(x, y, torch.full_like(y, 0.01), space=MIXED).fit()
+        np.testing.assert_allclose(posterior.mean / unit, other.posterior(x).mean, rtol=1e-6)
+
+
 def test_constant_values_and_one_observation():
     x, y = data(MIXED)
     gp = HeatGP(x, torch.ones_like(y), space=MIXED).fit()
