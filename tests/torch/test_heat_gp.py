@@ -433,7 +433,7 @@ def test_an_outlier_on_the_bad_side_is_pulled_in_also_for_predictions(maximise):
     assert values[others].max() < mean[7] < 100.0
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e-90, 1e90])
+@pytest.mark.parametrize("unit", [1e-200, 1e-3, 1e90])
 def test_values_of_any_size_have_predictions(unit):
     x, y = data(MIXED)
     gp = HeatGP(x, unit * y, torch.full_like(y, (0.1 * unit) ** 2), space=MIXED).fit()
