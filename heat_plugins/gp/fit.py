@@ -264,13 +264,12 @@ def _candidates(
     }
 
     def with_evidence(kernel_fit: KernelFit) -> KernelFit:
-        noisy_alternative = (
-            None
-            if kernel_fit.noisy_alternative is None
-            else with_evidence(kernel_fit.noisy_alternative)
-        )
+        noisy = kernel_fit.noisy_alternative
         return replace(
-            kernel_fit, evidence=evidence, preferred=preferred, noisy_alternative=noisy_alternative
+            kernel_fit,
+            evidence=evidence,
+            preferred=preferred,
+            noisy_alternative=None if noisy is None else with_evidence(noisy),
         )
 
     return tuple(with_evidence(kernel_fit) for kernel_fit, _ in fits.values())

@@ -4,7 +4,7 @@ Notation
     ===========  =====================================================================
     s            number of feature columns
     F            (n, s) features of n points
-    w            (W,) weights, each the rate of decay of one unit
+    w            (W,) weights, each the rate of decay of one feature or group of them
     owner        (s,) the weight that each feature column belongs to
     D            (n, m) weighted squared distance, the exponent of the kernel
     ===========  =====================================================================

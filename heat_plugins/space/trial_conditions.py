@@ -72,8 +72,8 @@ def avoid_known_failures(
     the rule is only against numbers, which will not come again, and what always failed.
 
     Returns:
-        The rule, which tells of points (m, d) whether they begin in another way than the failed
-        trials (q, d); None where no trial failed half way.
+        The rule, which tells of points (m, d) whether they differ from the failed trials (q, d) in
+        what those had asked for; None where no trial failed half way.
     """
     is_absent = np.isnan(failed)
     if not is_absent.any():
