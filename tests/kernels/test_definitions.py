@@ -213,7 +213,7 @@ def test_graph_matern(kappa, nu):
 
 @pytest.mark.parametrize("scale", [1.0, 7.0])
 def test_inverse_polynomials(scale):
-    """Only the ratio of the coefficients and epsilon matters; the core has epsilon 1."""
+    """Only the ratio of the coefficients and epsilon matters; the NumPy kernel has epsilon 1."""
     coefficients = np.array([4e3, 0.3, 0.2])
 
     def phi(eigenvalues):
