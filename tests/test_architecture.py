@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "batch_function": {"space"},
     "history": {"space"},
     "gp": BELOW_GP,
-    "search": {"runtime", "space", "batch_function", "history"},
+    "search": {"runtime", "space", "spec", "batch_function", "history"},
     "acquisition": {*BELOW_GP, "gp", "search"},
     "insight": {*BELOW_GP, "gp"},
     "settings": BELOW_SUGGEST,

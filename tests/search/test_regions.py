@@ -56,7 +56,9 @@ def test_the_length_follows_the_budget(improves):
         values.append(min(values) * (0.9 if better else 0.9995))
     found = after(values)
     expected = [10.0, *lengths(improves, 12, end, first=1)][-1]
-    assert found.scale == pytest.approx(math.floor(expected + 1e-12) / 12)
+    # Next to a whole number rounding decides which of two it is.
+    lengths_near = {math.floor(expected - 1e-9), math.floor(expected + 1e-9)}
+    assert round(12 * found.scale) in lengths_near
     assert found.index == 0 and found.best == min(values)
 
 
