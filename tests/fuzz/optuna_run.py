@@ -38,6 +38,16 @@ ALLOWED = (
 )
 
 
+# What Optuna calls of a sampler in each trial.
+TIMED = (
+    "before_trial",
+    "infer_relative_search_space",
+    "sample_relative",
+    "sample_independent",
+    "after_trial",
+)
+
+
 @dataclass
 class Event:
     """A point that a study came to know of, in the order in which it did.
@@ -110,7 +120,7 @@ class _Player:
         if not isinstance(self.storage, InMemoryStorage):
             self.storage = _storage(self.case.storage, self.folder)
         sampler = self.case.settings.make()
-        for name in ("before_trial", "sample_relative", "sample_independent", "after_trial"):
+        for name in TIMED:
             setattr(sampler, name, self.result.report.timed(getattr(sampler, name)))
         self.study = optuna.load_study(
             study_name="fuzz",
