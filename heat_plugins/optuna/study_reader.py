@@ -420,17 +420,19 @@ class OtherTrials:
         """Whether one of them has exactly these parameters, or has reserved them."""
         if any(trial.params == params for trial in self.trials if trial.state.is_finished()):
             return True
-        return any(known == params for known in self._unfinished())
+        return any(known == params for _, known in self._unfinished())
 
     def may_come_to(self, params: Mapping[str, Any]) -> bool:
         """Whether one of them runs and has none of these parameters with another value yet."""
         return any(
             all(known.get(name, value) == value for name, value in params.items())
-            for known in self._unfinished()
+            for trial, known in self._unfinished()
+            if trial.state == TrialState.RUNNING
         )
 
-    def _unfinished(self) -> Iterator[dict[str, Any]]:
+    def _unfinished(self) -> Iterator[tuple[FrozenTrial, dict[str, Any]]]:
+        """Yield the trials that wait or run, with what is known of their values."""
         for trial in self.trials:
             if not trial.state.is_finished() and not _is_same(trial, self.current):
-                reserved = reserved_params(trial, self.search_space)
-                yield {**reserved, **self.asked.get(trial._trial_id, {}), **trial.params}
+                reserved = fixed_params(trial) | reserved_params(trial, self.search_space)
+                yield trial, reserved | dict(self.asked.get(trial._trial_id, {})) | trial.params

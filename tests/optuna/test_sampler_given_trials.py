@@ -331,3 +331,12 @@ def test_equal_choices_of_trials_added_in_memory_are_told_apart_by_their_types()
 
     study.optimize(objective, n_trials=2)
     assert {type(value) for value in values} == {bool, int}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_first_trial_leaves_what_is_enqueued_to_whoever_comes_next(seed: int) -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=seed))
+    first = study.ask()
+    study.enqueue_trial({"x": "b"})
+    assert first.suggest_categorical("x", ["a", "b"]) == "a"
+    assert study.ask().suggest_categorical("x", ["a", "b"]) == "b"
