@@ -621,8 +621,8 @@ class HeatSampler(BaseSampler):
     ) -> Any:
         """Return a random value, if possible one that does not make the trial a repetition.
 
-        Neither of a trial that runs elsewhere: where another one may come to the same values, the
-        value is reserved before it is asked again whether somebody has it.
+        Neither of a trial that runs elsewhere: where another one may draw the same value now, it
+        is reserved before it is asked again whether somebody has it.
         """
         rng = self._rng(trial, name)
         sampler = RandomSampler(seed=int(rng.integers(2**32)))
@@ -648,7 +648,7 @@ class HeatSampler(BaseSampler):
             fallback = (value,)
             if known_others.have(params) or known_others.have(expected):
                 continue
-            if not known_others.may_come_to(params):
+            if not known_others.may_draw(params):
                 return value
             reserved = {n: v for n, v in expected.items() if n in search_space}
             region = reserved_region(study._storage.get_trial(trial._trial_id))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -422,13 +422,24 @@ class OtherTrials:
             return True
         return any(known == params for _, known in self._unfinished())
 
-    def may_come_to(self, params: Mapping[str, Any]) -> bool:
-        """Whether one of them runs and has none of these parameters with another value yet."""
-        return any(
-            all(known.get(name, value) == value for name, value in params.items())
+    def may_draw(self, params: Mapping[str, Any]) -> bool:
+        """Whether one of them may be drawing the last of these parameters at this moment.
+
+        It runs, and has all others with the same values. One that has fewer will see them stored
+        when it comes so far. Where there are more of them than points, some will be the same.
+        """
+        n_rivals = sum(
+            sum(name in known for name in params) >= len(params) - 1
+            and all(known.get(name, value) == value for name, value in params.items())
             for trial, known in self._unfinished()
             if trial.state == TrialState.RUNNING
         )
+        distributions = [self.search_space.get(name) for name in params]
+        n_points = math.prod(
+            len(d.choices) if isinstance(d, CategoricalDistribution) else math.inf
+            for d in distributions
+        )
+        return 0 < n_rivals < n_points
 
     def _unfinished(self) -> Iterator[tuple[FrozenTrial, dict[str, Any]]]:
         """Yield the trials that wait or run, with what is known of their values."""
