@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import sys
 import threading
 import time
 import warnings
@@ -25,12 +23,10 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.gp.fit import FitCache
-from heat_plugins.history import NO_REGION, History
+from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import (
-    ambiguous_choices,
-    choice_key,
     is_same_kind,
     is_same_when_stored,
     random_line,
@@ -39,14 +35,14 @@ from heat_plugins.optuna.distributions import (
 from heat_plugins.optuna.explanation import Explanation, explain, explain_failures
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
 from heat_plugins.optuna.notices import Notices
-from heat_plugins.optuna.reservation_record import (
-    RESERVATION_KEY,
-    doubtful_params,
-    reservation,
-    reserved_region,
-)
-from heat_plugins.optuna.reservations import reserve
+from heat_plugins.optuna.reservation_record import doubtful_params, reserved_region
+from heat_plugins.optuna.reservations import Reservations, reserved_suggestion
 from heat_plugins.optuna.study_reader import OtherTrials, ReadingRules, StudyReader
+from heat_plugins.optuna.trial_attributes import (
+    write_ambiguous_choices,
+    write_record,
+    write_reservation,
+)
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.optuna.wrappers import fixed_by
 from heat_plugins.runtime.floating_point import usual_errors
@@ -62,10 +58,6 @@ from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion,
 __all__ = ["HeatSampler"]
 
 _RANDOM_DRAWS = 20  # tries for a value that does not make a trial the same as another
-# Searches for a point that no other worker takes at the same time: by the model, then at random.
-_MODEL_SEARCHES = 3
-_RANDOM_SEARCHES = 20
-_RECORD_KEY = "heat_plugins"
 _MOST_OBJECTIVES = 4
 _ASKED_BY_AX = ("gen", "gen_single_trial", "current_generator_run_limit")
 
@@ -375,17 +367,19 @@ class HeatSampler(BaseSampler):
             is_startup = self._settings.is_starting_up(len(reader.space), n_complete, n_failed)
             if is_startup and self._independent_sampler is not None:
                 return {}
-            suggestion = self._reserved(study, trial, reader, history, fixed)
+            suggestion = reserved_suggestion(
+                Reservations(study, trial, reader, self._asked),
+                history,
+                self._settings,
+                fixed,
+                partial(self._suggest, reader, trial),
+            )
             self._notify(trials, reader, suggestion)
             params = self._with_spare_values(trial, reader, suggestion.point)
         params = {name: value for name, value in params.items() if name in search_space}
-        for name, position in ambiguous_choices(search_space, params).items():
-            _note(study, trial, choice_key(name), position)
+        write_ambiguous_choices(study, trial, search_space, params)
         if self._record:
-            seconds = time.perf_counter() - began
-            study._storage.set_trial_user_attr(
-                trial._trial_id, _RECORD_KEY, _record_of(suggestion, reader, seconds)
-            )
+            write_record(study, trial, suggestion, reader.space, time.perf_counter() - began)
         return params
 
     def _with_spare_values(
@@ -419,52 +413,17 @@ class HeatSampler(BaseSampler):
         known = {**self._last_params, **fixed_by(study.sampler)}
         return {name: value for name, value in known.items() if name in names}
 
-    def _reserved(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        reader: StudyReader,
-        history: History,
-        fixed: Mapping[int, float],
-    ) -> Suggestion:
-        """Return a suggestion whose point no other worker takes at the same time.
-
-        Unless it is a repetition anyway. Where others are always faster, a random point will
-        do: in a space of any size nobody else has it.
-        """
-        at_random = replace(self._settings, n_startup_trials=sys.maxsize)
-
-        def others() -> list[tuple[FrozenTrial, Array]]:
-            return reader.reserved_since(study.get_trials(deepcopy=False), trial, self._asked)
-
-        for attempt in range(_MODEL_SEARCHES + _RANDOM_SEARCHES):
-            if attempt:
-                trials = study.get_trials(deepcopy=False)
-                history = reader.read(trials, study.directions, trial, self._asked)
-            settings = self._settings if attempt < _MODEL_SEARCHES else at_random
-            rng = self._rng(trial, f"attempt {attempt}" if attempt else "")
-            suggestion = self._suggest(reader, history, settings, rng, fixed)
-            # A point that was partly given says nothing about the region it did not choose.
-            has_region = settings.trust_region is not None and not reader.fixed_columns(trial)
-            region = suggestion.region_id if has_region else NO_REGION
-            reserve_point = partial(self._write_reservation, study, trial, reader, region)
-            if not suggestion.is_new:
-                break
-            point = reserve(suggestion.candidates, trial, reader, others, reserve_point)
-            if point is not None:
-                return replace(suggestion, point=point)
-        reserve_point(suggestion.point)
-        return suggestion
-
     def _suggest(
         self,
         reader: StudyReader,
+        trial: FrozenTrial,
         history: History,
         settings: Settings,
-        rng: np.random.Generator,
+        purpose: str,
         fixed: Mapping[int, float],
     ) -> Suggestion:
         """Ask ``suggest`` for a point."""
+        rng = self._rng(trial, purpose)
         with one_blas_thread():
             try:
                 problem = Problem(reader.space, fixed, self._allowed)
@@ -478,19 +437,6 @@ class HeatSampler(BaseSampler):
             f"among the values of {sorted(reader.search_space)}"
         )
         raise self._settings_error
-
-    def _write_reservation(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        reader: StudyReader,
-        region: int,
-        point: Array,
-    ) -> None:
-        """Tell other workers where this trial will be, before its objective asks for it."""
-        params = reader.space.decode(point)
-        self._asked[trial._trial_id] = params
-        _note(study, trial, RESERVATION_KEY, reservation(region, reader.search_space, params))
 
     def _notify(
         self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion
@@ -600,10 +546,9 @@ class HeatSampler(BaseSampler):
             value = sampler.sample_independent(study, trial, param_name, param_distribution)
         if not isinstance(param_distribution, CategoricalDistribution):
             value = _native(value)
-        for name, position in ambiguous_choices(
-            {param_name: param_distribution}, {param_name: value}
-        ).items():
-            _note(study, trial, choice_key(name), position)
+        write_ambiguous_choices(
+            study, trial, {param_name: param_distribution}, {param_name: value}
+        )
         return value
 
     def _was_modelled(self, study: Study, param_name: str) -> bool:
@@ -652,7 +597,7 @@ class HeatSampler(BaseSampler):
                 return value
             reserved = {n: v for n, v in expected.items() if n in search_space}
             region = reserved_region(study._storage.get_trial(trial._trial_id))
-            _note(study, trial, RESERVATION_KEY, reservation(region, search_space, reserved))
+            write_reservation(study, trial, region, search_space, reserved)
             known_others = others()
             if not known_others.have(params) and not known_others.have(expected):
                 return value
@@ -721,27 +666,6 @@ class HeatSampler(BaseSampler):
             )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
             self._notices.exhausted("further trials repeat points")
-
-
-def _record_of(suggestion: Suggestion, reader: StudyReader, seconds: float) -> dict[str, Any]:
-    """Return how a suggestion came about, for people, as JSON can have it."""
-    region = suggestion.region
-    part = None if region is None else region.as_region(reader.space)
-    kernel_fit = suggestion.kernel_fit
-    return {
-        "region": None if region is None else region.index,
-        "scale": None if region is None else region.scale,
-        "radius": None if part is None else part.radius,
-        "structure": None if kernel_fit is None else kernel_fit.name,
-        "evidence": {} if kernel_fit is None else dict(kernel_fit.evidence),
-        "acquisition": suggestion.acquisition if math.isfinite(suggestion.acquisition) else None,
-        "seconds": seconds,
-    }
-
-
-def _note(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:
-    """Write an attribute of a trial. Optuna has no public way for what users need not see."""
-    study._storage.set_trial_system_attr(trial._trial_id, key, value)
 
 
 def _native(number: Any) -> Any:
