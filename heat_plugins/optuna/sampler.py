@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import BaseSampler
 from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import BaseStorage
 from optuna.study import Study
@@ -29,23 +29,21 @@ from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import (
     is_same_kind,
     is_same_when_stored,
-    random_line,
     space_of,
 )
 from heat_plugins.optuna.explanation import Explanation, explain, explain_failures
-from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible, seems_feasible
+from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible
 from heat_plugins.optuna.notices import Notices
-from heat_plugins.optuna.reservation_record import doubtful_params, reserved_region
+from heat_plugins.optuna.random_values import RandomValues, native, spare_values
+from heat_plugins.optuna.reservation_record import doubtful_params
 from heat_plugins.optuna.reservations import Reservations, reserved_suggestion
-from heat_plugins.optuna.study_reader import OtherTrials, ReadingRules, StudyReader
+from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.trial_attributes import (
     write_ambiguous_choices,
     write_record,
-    write_reservation,
 )
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.optuna.wrappers import fixed_by
-from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
@@ -57,7 +55,6 @@ from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion,
 
 __all__ = ["HeatSampler"]
 
-_RANDOM_DRAWS = 20  # tries for a value that does not make a trial the same as another
 _MOST_OBJECTIVES = 4
 _ASKED_BY_AX = ("gen", "gen_single_trial", "current_generator_run_limit")
 
@@ -393,13 +390,8 @@ class HeatSampler(BaseSampler):
         rule = self._is_feasible
         if self._allowed is None or not self._allowed.is_unsettled(point):
             rule = None
-        for _ in range(_RANDOM_DRAWS):
-            anything = reader.space.sample(1, rng)[0]
-            spare = reader.space.decode(np.where(np.isnan(point), anything, np.nan))
-            whole = {**self._union.fixed_values(), **params, **spare}
-            if rule is None or seems_feasible(rule, whole):
-                break
-        return params | spare
+        known = {**self._union.fixed_values(), **params}
+        return params | spare_values(reader.space, point, rng, rule, known)
 
     def _fixed_by_wrapper(
         self, study: Study, search_space: Mapping[str, BaseDistribution]
@@ -540,12 +532,14 @@ class HeatSampler(BaseSampler):
                 self._notices.independent(param_name, trial)
             self._given[param_name] = param_distribution
             if sampler is None:
-                value = self._sample_at_random(study, trial, param_name, param_distribution)
+                known = {**self._inferred, **trial.distributions, param_name: param_distribution}
+                values = RandomValues(study, trial, known, self._asked, self._is_feasible)
+                value = values.draw(param_name, self._rng(trial, param_name))
                 self._asked.setdefault(trial._trial_id, {})[param_name] = value
         if sampler is not None:
             value = sampler.sample_independent(study, trial, param_name, param_distribution)
         if not isinstance(param_distribution, CategoricalDistribution):
-            value = _native(value)
+            value = native(value)
         write_ambiguous_choices(
             study, trial, {param_name: param_distribution}, {param_name: value}
         )
@@ -560,48 +554,6 @@ class HeatSampler(BaseSampler):
         if self._settings.is_starting_up(len(self._inferred), len(complete)):
             return False
         return param_name in self._inferred
-
-    def _sample_at_random(
-        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
-    ) -> Any:
-        """Return a random value, if possible one that does not make the trial a repetition.
-
-        Neither of a trial that runs elsewhere: where another one may draw the same value now, it
-        is reserved before it is asked again whether somebody has it.
-        """
-        rng = self._rng(trial, name)
-        sampler = RandomSampler(seed=int(rng.integers(2**32)))
-        draw, line = usual_errors(sampler.sample_independent), random_line(name, distribution)
-        search_space = {**self._inferred, **trial.distributions, name: distribution}
-
-        def others() -> OtherTrials:
-            trials = study.get_trials(deepcopy=False)
-            return OtherTrials(trials, trial, self._asked, search_space)
-
-        known_others = others()
-        fallback = None  # a repetition is better than what the user forbids
-        for _ in range(_RANDOM_DRAWS):
-            if line is None:
-                value = _native(draw(study, trial, name, distribution))
-            else:
-                value = line.decode(float(line.from_uniform(rng.random(1))[0]))
-            params = {**trial.params, name: value}
-            # The model may have chosen what the objective has yet to ask for.
-            expected = {**self._asked.get(trial._trial_id, {}), **params}
-            if self._is_feasible is not None and not seems_feasible(self._is_feasible, expected):
-                continue
-            fallback = (value,)
-            if known_others.have(params) or known_others.have(expected):
-                continue
-            if not known_others.may_draw(params):
-                return value
-            reserved = {n: v for n, v in expected.items() if n in search_space}
-            region = reserved_region(study._storage.get_trial(trial._trial_id))
-            write_reservation(study, trial, region, search_space, reserved)
-            known_others = others()
-            if not known_others.have(params) and not known_others.have(expected):
-                return value
-        return value if fallback is None else fallback[0]
 
     def _check_objectives(self, study: Study) -> None:
         """Refuse a study with more objectives than there may be."""
@@ -666,11 +618,6 @@ class HeatSampler(BaseSampler):
             )
         except RuntimeError:  # asked and told by hand: there is no loop to stop
             self._notices.exhausted("further trials repeat points")
-
-
-def _native(number: Any) -> Any:
-    """Return a number as Python has it; Optuna's own samplers may draw NumPy's at a bound."""
-    return number.item() if isinstance(number, np.generic) else number
 
 
 def _fresh_seed() -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution
+from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -37,7 +37,7 @@ from heat_plugins.space.point_set import PointSet
 from heat_plugins.space.symmetry import Symmetry
 from heat_plugins.space.trial_conditions import conditions_from, points_up_to
 
-__all__ = ["Asked", "OtherTrials", "ReadingRules", "StudyReader"]
+__all__ = ["Asked", "ReadingRules", "StudyReader"]
 
 # Values that this process gave to trials that are still running, by trial id. The storage
 # has them only when the objective has come to ask for them.
@@ -398,52 +398,3 @@ def _reported(trial: FrozenTrial) -> float | None:
         return None
     value = float(reported[max(reported)])
     return None if math.isnan(value) else value
-
-
-@dataclass(frozen=True)
-class OtherTrials:
-    """What trials other than one have, whose values are drawn one by one.
-
-    Args:
-        trials: All trials of the study.
-        current: The one that is not among the others.
-        asked: Values that this process gave to running trials.
-        search_space: The parameters of the current trial, as far as they are known.
-    """
-
-    trials: Sequence[FrozenTrial]
-    current: FrozenTrial
-    asked: Asked
-    search_space: Mapping[str, BaseDistribution]
-
-    def have(self, params: Mapping[str, Any]) -> bool:
-        """Whether one of them has exactly these parameters, or has reserved them."""
-        if any(trial.params == params for trial in self.trials if trial.state.is_finished()):
-            return True
-        return any(known == params for _, known in self._unfinished())
-
-    def may_draw(self, params: Mapping[str, Any]) -> bool:
-        """Whether one of them may be drawing the last of these parameters at this moment.
-
-        It runs, and has all others with the same values. One that has fewer will see them stored
-        when it comes so far. Where there are more of them than points, some will be the same.
-        """
-        n_rivals = sum(
-            sum(name in known for name in params) >= len(params) - 1
-            and all(known.get(name, value) == value for name, value in params.items())
-            for trial, known in self._unfinished()
-            if trial.state == TrialState.RUNNING
-        )
-        distributions = [self.search_space.get(name) for name in params]
-        n_points = math.prod(
-            len(d.choices) if isinstance(d, CategoricalDistribution) else math.inf
-            for d in distributions
-        )
-        return 0 < n_rivals < n_points
-
-    def _unfinished(self) -> Iterator[tuple[FrozenTrial, dict[str, Any]]]:
-        """Yield the trials that wait or run, with what is known of their values."""
-        for trial in self.trials:
-            if not trial.state.is_finished() and not _is_same(trial, self.current):
-                reserved = fixed_params(trial) | reserved_params(trial, self.search_space)
-                yield trial, reserved | dict(self.asked.get(trial._trial_id, {})) | trial.params
