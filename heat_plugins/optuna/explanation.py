@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from optuna.study import StudyDirection
+from optuna.study import Study, StudyDirection
+from optuna.trial import TrialState
 
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import scale_of
 from heat_plugins.insight.effects import order_shares, single_effects
+from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
+from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace
 from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.space.trial_conditions import conditions_from
@@ -21,7 +25,7 @@ from heat_plugins.suggest import History, Settings, canonical, outcome_of
 if TYPE_CHECKING:  # with SciPy's statistics, which take a while
     from heat_plugins.insight.failure_effects import FailureEffects, FailureProbability
 
-__all__ = ["Explanation", "explain", "explain_failures"]
+__all__ = ["Explanation", "explain", "explain_failures", "explain_study"]
 
 # In the text: parameters and values at the most, and the least share of a parameter.
 MOST_PARAMETERS = 5
@@ -143,6 +147,32 @@ def _written(value: Any) -> str:
 def _range(rows: tuple[tuple[Any, float], ...]) -> float:
     effects = [effect for _, effect in rows]
     return max(effects) - min(effects)
+
+
+def explain_study(
+    study: Study, settings: Settings, rules: ReadingRules, objective: int = 0
+) -> Explanation:
+    """Return what a model has learnt from a study about an objective, and from its failures."""
+    directions = study.directions
+    if not 0 <= objective < len(directions):
+        raise ValueError(f"objective must be one of 0 .. {len(directions) - 1}, got {objective}")
+    space, history = _read_afresh(study, rules, rules.observed)
+    with one_blas_thread():
+        found = explain(space, history, settings, directions[objective], objective)
+        # Failed trials may have parameters that no complete one has.
+        failures = explain_failures(*_read_afresh(study, rules, FINISHED), settings)
+    return replace(found, failures=failures)
+
+
+def _read_afresh(
+    study: Study, rules: ReadingRules, states: tuple[TrialState, ...]
+) -> tuple[Space, History]:
+    """Return the parameters that trials of some states have, and all trials in these."""
+    search_space = UnionSearchSpace(states).calculate(study)
+    search_space = {name: dist for name, dist in search_space.items() if not dist.single()}
+    reader = StudyReader(search_space, rules=rules)
+    trials = study.get_trials(deepcopy=False)
+    return reader.space, reader.read(trials, study.directions, None, {})
 
 
 @usual_errors

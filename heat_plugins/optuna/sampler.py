@@ -8,7 +8,6 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +25,15 @@ from heat_plugins.gp.fit import FitCache
 from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.arguments import check_arguments
-from heat_plugins.optuna.distributions import (
-    is_same_kind,
-    is_same_when_stored,
-    space_of,
-)
-from heat_plugins.optuna.explanation import Explanation, explain, explain_failures
+from heat_plugins.optuna.distributions import is_same_kind, is_same_when_stored, space_of
+from heat_plugins.optuna.explanation import Explanation, explain_study
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible
 from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.random_values import RandomValues, native, spare_values
 from heat_plugins.optuna.reservation_record import doubtful_params
 from heat_plugins.optuna.reservations import Reservations, reserved_suggestion
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
-from heat_plugins.optuna.trial_attributes import (
-    write_ambiguous_choices,
-    write_record,
-)
+from heat_plugins.optuna.trial_attributes import write_ambiguous_choices, write_record
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, common_params
 from heat_plugins.optuna.wrappers import fixed_by
 from heat_plugins.runtime.forks import renew_in_children
@@ -49,7 +41,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
 from heat_plugins.search.regions import RegionName, rules_of
 from heat_plugins.search.searches import SearchName
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array
 from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion, suggest
 
@@ -456,25 +448,7 @@ class HeatSampler(BaseSampler):
             study: A study of this sampler's search space with at least one complete trial.
             objective: Which objective, if there are several.
         """
-        directions = study.directions
-        if not 0 <= objective < len(directions):
-            raise ValueError(
-                f"objective must be one of 0 .. {len(directions) - 1}, got {objective}"
-            )
-        space, history = self._read_afresh(study, self._rules.observed)
-        with one_blas_thread():
-            found = explain(space, history, self._settings, directions[objective], objective)
-            # Failed trials may have parameters that no complete one has.
-            failures = explain_failures(*self._read_afresh(study, FINISHED), self._settings)
-        return replace(found, failures=failures)
-
-    def _read_afresh(self, study: Study, states: tuple[TrialState, ...]) -> tuple[Space, History]:
-        """Return the parameters that trials of some states have, and all trials in these."""
-        search_space = UnionSearchSpace(states).calculate(study)
-        search_space = {name: dist for name, dist in search_space.items() if not dist.single()}
-        reader = StudyReader(search_space, rules=self._rules)
-        trials = study.get_trials(deepcopy=False)
-        return reader.space, reader.read(trials, study.directions, None, {})
+        return explain_study(study, self._settings, self._rules, objective)
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:
