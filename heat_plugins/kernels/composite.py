@@ -10,7 +10,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.space import Array
 
-__all__ = ["Combined", "product_of", "split"]
+__all__ = ["Combined", "product_kernel", "product_of", "split"]
 
 LOGIT_SHARE_BOUNDS = (-6.0, 6.0)
 LOGIT_SHARE_SPREAD = 2.0
@@ -171,3 +171,9 @@ class _CombinedCrossCovariance(CrossCovariance):
         for i, slope in enumerate(slopes):
             by_point += _slope(covariances, i, self._share)[:, None] * slope
         return _combine(covariances, self._share), by_point
+
+
+def product_kernel(factors: Iterable[Kernel]) -> Kernel:
+    """Return the product of some kernels, or the kernel itself where it is the only one."""
+    factors = list(factors)
+    return factors[0] if len(factors) == 1 else Combined(factors, "product")
