@@ -18,8 +18,9 @@ from heat_plugins.kernels.baselines.dictionary import diverse_dictionary
 from heat_plugins.kernels.baselines.spectral import GraphMatern, InversePolynomials, SpectralKernel
 from heat_plugins.kernels.baselines.string import StringKernel
 from heat_plugins.kernels.baselines.weisfeiler_lehman import WeisfeilerLehmanKernel
-from heat_plugins.kernels.distance import DistanceKernel, IsotropicRates
+from heat_plugins.kernels.distance import DistanceKernel
 from heat_plugins.kernels.features import AnchorDistances, FeatureMap
+from heat_plugins.kernels.isotropic_rates import IsotropicRates
 from heat_plugins.kernels.profiles import Matern52, RationalQuadratic
 from heat_plugins.space import Indices, Space
 from heat_plugins.spec.registry import KernelEntry

@@ -9,14 +9,10 @@ import numpy as np
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.column_kinds import ColumnKinds
 from heat_plugins.kernels.composite import product_kernel
-from heat_plugins.kernels.distance import (
-    DistanceKernel,
-    GraphColumn,
-    IsotropicRates,
-    SharedDiffusionTime,
-)
+from heat_plugins.kernels.distance import DistanceKernel, GraphColumn
 from heat_plugins.kernels.features import AnchorDistances, ChoicePlaces, FeatureMap, Part
 from heat_plugins.kernels.group_kernels import group_average_kernel, group_features
+from heat_plugins.kernels.isotropic_rates import IsotropicRates, SharedDiffusionTime
 from heat_plugins.kernels.profiles import Matern52, Profile
 from heat_plugins.kernels.relabelling import RelabellingKernel
 from heat_plugins.kernels.wide_columns import WideColumns

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg, optimize
 
-from heat_plugins.kernels.distance import IsotropicRates, SharedDiffusionTime
 from heat_plugins.kernels.formulas import rate_from_time
 from heat_plugins.kernels.graph_distance import (
     SMALLEST_CORRELATION,
     GraphDistance,
     rate_from_time_slope,
 )
+from heat_plugins.kernels.isotropic_rates import IsotropicRates, SharedDiffusionTime
 from heat_plugins.space.graphs import adjacency, laplacian
 
 CHECKED = settings(deadline=None, max_examples=60)
