@@ -13,8 +13,9 @@ from ax.core.parameter import Parameter as AxParameter
 from ax.core.search_space import SearchSpace
 from ax.exceptions.core import UnsupportedError, UserInputError
 
-from heat_plugins.space import Categorical, Float, Integer, Ordinal, Parameter, Space
+from heat_plugins.space import Categorical, Float, Ordinal, Parameter, Space
 from heat_plugins.space.numeric import as_written
+from heat_plugins.space.stored_integer import storable_integers
 from heat_plugins.spec.model import Model, Scale
 
 __all__ = ["complete_model", "parents_of", "space_of"]
@@ -49,7 +50,7 @@ def _parameter(parameter: AxParameter) -> Parameter:
 def _number(parameter: RangeParameter) -> Parameter:
     name, log = parameter.name, bool(parameter.log_scale)
     if parameter.parameter_type == ParameterType.INT:
-        return Integer(name, int(parameter.lower), int(parameter.upper), log=log)
+        return storable_integers(name, int(parameter.lower), int(parameter.upper), log=log)
     low, high, step = _grid(parameter)
     return Float(name, low, high, step=step, log=log)
 

@@ -17,9 +17,9 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial
 
 from heat_plugins.space import Categorical, Float, Integer, Parameter, Space
+from heat_plugins.space.stored_integer import LARGEST_EXACT, storable_integers
 
 __all__ = [
-    "StoredInteger",
     "ambiguous_choices",
     "choice_key",
     "fixed_params",
@@ -34,50 +34,7 @@ __all__ = [
 ]
 
 _FIXED_PARAMS_KEY = "fixed_params"  # where Study.enqueue_trial keeps what it was given
-_LARGEST_EXACT = 2**53  # larger whole numbers need not be floats
 _PLAIN = (type(None), bool, int, float, str)  # types of choices that Optuna keeps as they are
-_NEXT_TO = 10**6  # numbers this part of their range apart are as good as each other
-
-
-class StoredInteger(Integer):
-    """Whole numbers as Optuna stores them, which is as floats.
-
-    Beyond 2^53 the nearest float may be another number, even one out of range.
-    """
-
-    def decode(self, coordinate: float) -> int:
-        """Return the whole number at a place, or one next to it that can be stored."""
-        value = super().decode(coordinate)
-        if abs(value) <= _LARGEST_EXACT:
-            return value
-        low, high, step = int(self.low), int(self.high), int(self.step or 1)
-        stored = int(float(value))
-        if low <= stored <= high and (stored - low) % step == 0:
-            return stored
-        spacing = int(math.ulp(float(value)))
-        for multiple in (spacing, 2 * spacing):  # further up floats are further apart
-            near = self.nearest_multiple(value, multiple)
-            if near is not None and int(float(near)) == near:
-                if abs(near - value) <= max(2 * spacing, (high - low) // _NEXT_TO):
-                    return near
-        # There is none; then at least one in range.
-        value += step * ((stored < low) - (stored > high))
-        return min(max(value, low), high)
-
-    def nearest_multiple(self, value: int, factor: int) -> int | None:
-        """Return the value nearest to one that is a multiple; None where there is none."""
-        low, step, last = int(self.low), int(self.step or 1), int(self.n_levels) - 1
-        common = math.gcd(step, factor)
-        if low % common:
-            return None
-        # low + i * step = 0 modulo the factor for the first i and then once in a period.
-        period = factor // common
-        first = -(low // common) * pow(step // common, -1, period) % period
-        if first > last:
-            return None
-        index = (value - low) // step
-        turns = min(max((index - first + period // 2) // period, 0), (last - first) // period)
-        return low + (first + turns * period) * step
 
 
 def space_of(search_space: Mapping[str, BaseDistribution]) -> Space:
@@ -93,7 +50,9 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
             name, tuple(c for i, c in enumerate(listed.choices) if listed.encode(c) == i)
         )
     if isinstance(distribution, IntDistribution):
-        return _whole_numbers(name, distribution)
+        return storable_integers(
+            name, distribution.low, distribution.high, distribution.step, distribution.log
+        )
     if isinstance(distribution, FloatDistribution):
         return Float(
             name, distribution.low, distribution.high, distribution.step, distribution.log
@@ -101,18 +60,6 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
     raise TypeError(
         f"distribution of {name!r} must be categorical, int or float, got {distribution!r}"
     )
-
-
-def _whole_numbers(name: str, distribution: IntDistribution) -> StoredInteger:
-    """Return the whole numbers of a range: where all floats are further apart, those alone."""
-    low, high, step = distribution.low, distribution.high, distribution.step
-    line = StoredInteger(name, low, high, step, distribution.log)
-    is_far = min(abs(low), abs(high)) >= _LARGEST_EXACT and low * high > 0
-    spacing = int(math.ulp(float(max(abs(low), abs(high))))) if is_far else 1
-    first, last = line.nearest_multiple(low, spacing), line.nearest_multiple(high, spacing)
-    if step % spacing == 0 or first is None or last is None:
-        return line
-    return StoredInteger(name, first, last, math.lcm(step, spacing), distribution.log)
 
 
 def is_modelled(distribution: BaseDistribution) -> bool:
@@ -141,7 +88,7 @@ def random_line(name: str, distribution: BaseDistribution) -> Float | Integer | 
         is_easy = math.isfinite(distribution.high - distribution.low)
     elif isinstance(distribution, IntDistribution):
         largest = max(abs(distribution.low), abs(distribution.high))
-        is_easy = largest <= _LARGEST_EXACT or not is_modelled(distribution)
+        is_easy = largest <= LARGEST_EXACT or not is_modelled(distribution)
     else:
         return None
     line = None if is_easy else _parameter(name, distribution)

@@ -214,9 +214,10 @@ class LimitedBox:
             speeds = np.concatenate([line, -line, slope], axis=1)
             with np.errstate(divide="ignore", invalid="ignore"):
                 times = np.maximum(gaps, 0.0) / speeds
-            ahead = np.where(speeds > 0.0, times, np.inf).min(axis=1)
-            behind = np.where(speeds < 0.0, times, -np.inf).max(axis=1)
-            way = behind + rng.random(len(x)) * (ahead - behind)
+                ahead = np.where(speeds > 0.0, times, np.inf).min(axis=1)
+                behind = np.where(speeds < 0.0, times, -np.inf).max(axis=1)
+                # Infinite where none of the columns exists.
+                way = behind + rng.random(len(x)) * (ahead - behind)
             way = np.where(np.isfinite(way), way, 0.0)[:, None]
             x, room = x + way * line, room - way * slope
         walked = points.copy()

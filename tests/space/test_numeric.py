@@ -10,9 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from optuna.distributions import FloatDistribution, IntDistribution
 
-from heat_plugins.optuna.distributions import StoredInteger, is_modelled, space_of
+from heat_plugins.optuna.distributions import is_modelled, space_of
 from heat_plugins.space import Float, Integer
 from heat_plugins.space.numeric import MOST_LEVELS
+from heat_plugins.space.stored_integer import StoredInteger
 
 OFTEN = settings(deadline=None, max_examples=300)
 
