@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heat_plugins.history import NO_REGION
-from heat_plugins.search.trust_region import TrustRegion, best_so_far
+from heat_plugins.search.region_replay import RegionReplay
+from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.space import Array, Indices, Space
 
 __all__ = ["BudgetedRegionRules", "Stage", "replay_budget"]
@@ -83,35 +83,23 @@ def replay_budget(
     n_columns = max(1, int(np.sum(space.n_levels > 1)))
     failed = np.bincount([] if failed_after is None else failed_after, minlength=len(points) + 1)
     n_before = np.arange(len(points)) + np.cumsum(failed)[: len(points)]  # trials that had ended
-    state = _State(rules, stages, n_columns)
-    best, rows = best_so_far(ranking)
-    index, ended = 0, list[int]()
-
-    def begin_anew(n_ended: int) -> None:
-        nonlocal best, index
-        ended.extend(best.trials[:1])
-        best, index = type(best)(), index + 1
-        state.begin_anew(n_ended)
-
-    for i, (value, tag) in enumerate(zip(rows, region_ids.tolist(), strict=True)):
-        n_ended = int(n_before[i])
-        state.go_to(n_ended)
-        if tag == index + 1:
-            begin_anew(n_ended)
-        if tag > index:
-            tag = NO_REGION  # from another study: added by hand
-        if tag not in (index, NO_REGION):
-            continue
-        counts, before = tag == index and bool(best.trials), best.value
-        improves = best.add(i, value)
-        if counts:
-            state.adapt(improves and _is_clear(before, best.value, rules), n_ended)
-            if state.is_spent:
-                begin_anew(n_ended + 1)
+    state = _State(points, ranking, rules, stages, n_columns)
+    for i, region_id in enumerate(region_ids.tolist()):
+        state.go_to(int(n_before[i]))
+        if state.is_asked_by_next(region_id):
+            state.begin_anew()
+        before = state.best.value
+        improves = state.take(i, region_id)
+        if improves is not None:
+            state.adapt(improves and _is_clear(before, state.best.value, rules))
     state.go_to(len(points) + int(failed.sum()))
-    centre = points[best.trials[0]] if best.trials else None
     return TrustRegion(
-        index, centre, best.value, state.scale, front=tuple(best.trials), ended=tuple(ended)
+        state.index,
+        state.centre,
+        state.best.value,
+        state.scale,
+        front=tuple(state.best.trials),
+        ended=tuple(state.ended),
     )
 
 
@@ -122,17 +110,24 @@ def _is_clear(before: float, after: float, rules: BudgetedRegionRules) -> bool:
     return after < before - rules.least_improvement * abs(before)
 
 
-class _State:
+class _State(RegionReplay):
     """Length and budget of the present stage."""
 
     def __init__(
-        self, rules: BudgetedRegionRules, stages: Sequence[Stage], n_columns: int
+        self,
+        points: Array,
+        ranking: Array,
+        rules: BudgetedRegionRules,
+        stages: Sequence[Stage],
+        n_columns: int,
     ) -> None:
+        super().__init__(points, ranking)
         self._rules, self._stages, self._n_whole = rules, list(stages), n_columns
         self._first = 0  # trials before the region
-        self.begin_stage(0)
+        self._n_ended = 0  # trials before the next one
+        self._begin_stage(0)
 
-    def begin_stage(self, number: int) -> None:
+    def _begin_stage(self, number: int) -> None:
         """Take the first length of a stage; the whole space comes after the last one."""
         self._stage = number
         if number < len(self._stages):
@@ -143,25 +138,30 @@ class _State:
             self._end = max(first, self._first) + TRIALS_PER_COLUMN * self._n_whole
         self._length = min(self._rules.first_length, float(self._n_columns))
 
-    def begin_anew(self, n_ended: int) -> None:
-        """Begin another region in the whole space."""
-        self._first = n_ended
-        self.begin_stage(len(self._stages))
+    def begin_anew(self) -> None:
+        """Begin the next region, in the whole space."""
+        super().begin_anew()
+        self._first = self._n_ended
+        self._begin_stage(len(self._stages))
 
     def go_to(self, n_ended: int) -> None:
         """Begin the stage that comes after so many trials."""
+        self._n_ended = n_ended
         while self._stage < len(self._stages) and n_ended >= self._end:
-            self.begin_stage(self._stage + 1)
+            self._begin_stage(self._stage + 1)
 
-    def adapt(self, is_success: bool, n_ended: int) -> None:
-        """Shrink or grow after the trial that came next to so many."""
-        left = max(self._end - n_ended, 1)
+    def adapt(self, is_success: bool) -> None:
+        """Shrink, grow or begin anew after the trial that came next."""
+        left = max(self._end - self._n_ended, 1)
         factor = max((1.0 / self._length) ** (1.0 / left), 1e-10)
         length = self._length / factor if is_success else self._length * factor
         self._length = min(max(length, 1.0), float(self._n_columns))
+        if self._is_spent:
+            self._n_ended += 1
+            self.begin_anew()
 
     @property
-    def is_spent(self) -> bool:
+    def _is_spent(self) -> bool:
         """Whether a region in the whole space has come to its end."""
         is_whole = self._stage == len(self._stages)
         return is_whole and self._n_columns > 1 and self._length <= self._rules.end_length

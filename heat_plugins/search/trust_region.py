@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Region
+from heat_plugins.search.region_replay import RegionReplay
 from heat_plugins.space import Array, Indices, Space
 
-__all__ = ["TrustRegion", "TrustRegionRules", "best_so_far", "replay"]
+__all__ = ["TrustRegion", "TrustRegionRules", "replay"]
 
 FEWEST_FAILURES, MOST_FAILURES = 5, 20  # in a row before a region shrinks
 
@@ -124,64 +123,96 @@ def replay(
     asked for by the next ends it. One that no region asked for may move the centre but is
     neither a success nor a failure.
     """
-    n_discrete = int(np.sum(space.is_discrete & (space.n_levels > 1)))
-    smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
-    if n_discrete < np.sum(space.n_levels > 1):
-        smallest = min(smallest, rules.smallest_box)
-    best, rows = best_so_far(values)
-    index, scale, ended = 0, rules.first_scale, list[int]()
-    successes = failures = n_asked = n_lost = 0
+    state = _State(points, values, space, rules)
     failed = _by_place(failed_after, failed_region_ids, len(points))
+    for i, region_id in enumerate(region_ids.tolist()):
+        state.fail(failed[i])
+        if state.is_asked_by_next(region_id):
+            state.begin_anew()
+        improves = state.take(i, region_id)
+        if improves is not None:
+            state.adapt(improves)
+    state.fail(failed[len(points)])
+    return state.region()
 
-    def after_failed(n: int) -> tuple[float, int, int]:
-        """Return scale, successes and failures after n more trials without a value."""
-        if not n or n_lost <= n_asked or not best.trials:
-            return scale, successes, failures
-        patience = _patience(points[best.trials[0]], space, rules) if n_asked else FEWEST_FAILURES
-        smaller, left = scale, failures + n
-        while left >= patience and smaller / rules.factor >= smallest:
-            smaller, left = smaller / rules.factor, left - patience
-        return smaller, 0, min(left, patience - 1)
 
-    for i, (value, tag) in enumerate(zip(rows, region_ids.tolist(), strict=True)):
-        n_lost += (n := failed[i].count(index))
-        scale, successes, failures = after_failed(n)
-        if tag == index + 1:
-            ended += best.trials[:1]
-            index, scale, best = index + 1, rules.first_scale, type(best)()
-            successes = failures = n_asked = n_lost = 0
-        if tag > index:
-            tag = NO_REGION  # from another study: added by hand
-        if tag not in (index, NO_REGION):
-            continue
-        n_asked += tag == index
-        counts = tag == index and bool(best.trials)
-        improves = best.add(i, value)
-        if not counts:
-            continue
-        successes, failures = (successes + 1, 0) if improves else (0, failures + 1)
-        if successes == rules.successes_to_grow:
-            scale, successes = min(1.0, scale * rules.factor), 0
-        elif failures >= _patience(points[best.trials[0]], space, rules):
-            scale, failures = scale / rules.factor, 0
-            if scale < smallest:
-                ended += best.trials[:1]
-                index, scale, best = index + 1, rules.first_scale, type(best)()
-                n_asked = n_lost = 0
-    n_lost += (n := failed[len(points)].count(index))
-    scale, successes, failures = after_failed(n)
-    centre = points[best.trials[0]] if best.trials else None
-    return TrustRegion(
-        index=index,
-        centre=centre,
-        best=best.value,
-        scale=scale,
-        n_successes=successes,
-        n_failures=failures,
-        front=tuple(best.trials),
-        ended=tuple(ended),
-        is_searched=centre is not None and n_asked >= _patience(centre, space, rules),
-    )
+class _State(RegionReplay):
+    """The size of the present region, and the successes and failures that change it."""
+
+    def __init__(
+        self, points: Array, values: Array, space: Space, rules: TrustRegionRules
+    ) -> None:
+        super().__init__(points, values)
+        self._space, self._rules = space, rules
+        n_discrete = int(np.sum(space.is_discrete & (space.n_levels > 1)))
+        self._smallest = 1.0 / n_discrete if n_discrete else rules.smallest_box
+        if n_discrete < np.sum(space.n_levels > 1):
+            self._smallest = min(self._smallest, rules.smallest_box)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._scale = self._rules.first_scale
+        self._successes = self._failures = 0
+        self._n_asked = self._n_lost = 0  # trials of the region, with a value and without
+
+    def begin_anew(self) -> None:
+        """Begin the next region, at its first size."""
+        super().begin_anew()
+        self._begin()
+
+    def take(self, trial: int, region_id: int) -> bool | None:
+        """Take a trial into account; return whether it is an improvement, None for neither."""
+        self._n_asked += region_id == self.index
+        return super().take(trial, region_id)
+
+    def fail(self, region_ids: list[int]) -> None:
+        """Take trials without a value into account, by the regions that asked for them."""
+        n = region_ids.count(self.index)
+        self._n_lost += n
+        centre = self.centre
+        if not n or self._n_lost <= self._n_asked or centre is None:
+            return
+        patience = self._patience(centre) if self._n_asked else FEWEST_FAILURES
+        factor, left = self._rules.factor, self._failures + n
+        while left >= patience and self._scale / factor >= self._smallest:
+            self._scale, left = self._scale / factor, left - patience
+        self._successes, self._failures = 0, min(left, patience - 1)
+
+    def adapt(self, is_success: bool) -> None:
+        """Grow, shrink or begin anew after a trial of the region."""
+        assert self.centre is not None
+        if is_success:
+            self._successes, self._failures = self._successes + 1, 0
+        else:
+            self._successes, self._failures = 0, self._failures + 1
+        if self._successes == self._rules.successes_to_grow:
+            self._scale, self._successes = min(1.0, self._scale * self._rules.factor), 0
+        elif self._failures >= self._patience(self.centre):
+            self._scale, self._failures = self._scale / self._rules.factor, 0
+            if self._scale < self._smallest:
+                self.begin_anew()
+
+    def _patience(self, centre: Array) -> int:
+        """Return after how many failures a region around a centre (d,) shrinks."""
+        if self._rules.failures_to_shrink is not None:
+            return self._rules.failures_to_shrink
+        n_parameters = int(np.sum(~np.isnan(centre) & (self._space.n_levels > 1)))
+        return min(max(n_parameters, FEWEST_FAILURES), MOST_FAILURES)
+
+    def region(self) -> TrustRegion:
+        """Return the region at this moment."""
+        centre = self.centre
+        return TrustRegion(
+            index=self.index,
+            centre=centre,
+            best=self.best.value,
+            scale=self._scale,
+            n_successes=self._successes,
+            n_failures=self._failures,
+            front=tuple(self.best.trials),
+            ended=tuple(self.ended),
+            is_searched=centre is not None and self._n_asked >= self._patience(centre),
+        )
 
 
 def _by_place(
@@ -193,56 +224,3 @@ def _by_place(
         for place, region in zip(failed_after.tolist(), failed_region_ids.tolist(), strict=True):
             regions[place].append(region)
     return regions
-
-
-def _patience(centre: Array, space: Space, rules: TrustRegionRules) -> int:
-    """Return after how many failures a region around a centre (d,) shrinks."""
-    if rules.failures_to_shrink is not None:
-        return rules.failures_to_shrink
-    n_parameters = int(np.sum(~np.isnan(centre) & (space.n_levels > 1)))
-    return min(max(n_parameters, FEWEST_FAILURES), MOST_FAILURES)
-
-
-def best_so_far(values: Array) -> tuple[_BestValue | _Front, list[Any]]:
-    """Return what follows the best of values (n,) or (n, M), and what to tell it of each."""
-    if values.ndim == 1 or values.shape[1] == 1:
-        return _BestValue(), values.reshape(len(values)).tolist()
-    return _Front(), values.tolist()
-
-
-class _BestValue:
-    """The best trial so far, by its only value."""
-
-    def __init__(self) -> None:
-        self.trials: list[int] = []
-        self.value = math.inf
-
-    def add(self, trial: int, value: float) -> bool:
-        """Take a trial into account; return whether it is better than all before."""
-        if self.trials and not value < self.value:
-            return False
-        self.trials, self.value = [trial], value
-        return True
-
-
-class _Front:
-    """The trials so far that no other dominates."""
-
-    value = math.nan
-
-    def __init__(self) -> None:
-        self.trials: list[int] = []
-        self._values: list[list[float]] = []
-
-    def add(self, trial: int, values: list[float]) -> bool:
-        """Take a trial into account; return whether no earlier one is as good in everything."""
-        if any(_is_as_good(known, values) for known in self._values):
-            return False
-        kept = [i for i, known in enumerate(self._values) if not _is_as_good(values, known)]
-        self.trials = [*[self.trials[i] for i in kept], trial]
-        self._values = [*[self._values[i] for i in kept], values]
-        return True
-
-
-def _is_as_good(values: list[float], others: list[float]) -> bool:
-    return all(value <= other for value, other in zip(values, others, strict=True))
