@@ -28,6 +28,7 @@ from heat_plugins.gp.exact_gp import Surrogate, fit
 from heat_plugins.gp.fit import Candidates
 from heat_plugins.gp.outcome_transform import with_unit_deviation
 from heat_plugins.kernels.build import KernelBuilder
+from heat_plugins.kernels.orthogonal import quadrature
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Categorical, Ordinal, Parameter, Space
 from heat_plugins.space.conditions import Conditions
@@ -50,8 +51,7 @@ N_BACKGROUND = 256
 FEWEST_BACKGROUND = 32  # with very many parameters
 MOST_EVALUATIONS = 200_000  # of the mean, if the background may be smaller for it
 FEW_EVALUATIONS = 10_000  # the same, next to other things that are explained
-N_NODES = 16  # of the quadrature over a continuous number
-MOST_PLACES = 64  # that stand for all values of any other parameter
+MOST_PLACES = 64  # that stand for all values of a parameter that is no continuous number
 N_FINE = 5040  # divisible by most small numbers of values
 
 
@@ -170,8 +170,7 @@ def _places(parameter: Parameter, rng: np.random.Generator) -> tuple[Array, Arra
             places = rng.choice(places, MOST_PLACES, replace=False)
         return places, np.full(len(places), 1.0 / len(places))
     if parameter.n_levels == np.inf:
-        nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
-        return 0.5 * (nodes + 1.0), 0.5 * weights
+        return quadrature()
     # On a log scale the values of a grid are not equally likely.
     n = N_FINE if parameter.n_levels <= MOST_PLACES else MOST_PLACES
     places, counts = np.unique(

@@ -19,7 +19,21 @@ import numpy as np
 from heat_plugins.kernels.base import Kernel, Pullback
 from heat_plugins.space import Array, Indices
 
-__all__ = ["OrthogonalBaseKernel", "Reference", "mean_variance", "orthogonal_kernel_matrix"]
+__all__ = [
+    "OrthogonalBaseKernel",
+    "Reference",
+    "mean_variance",
+    "orthogonal_kernel_matrix",
+    "quadrature",
+]
+
+N_NODES = 16  # of the quadrature over a number
+
+
+def quadrature() -> tuple[Array, Array]:
+    """Return nodes (r,) and weights (r,) of Gauss and Legendre's quadrature over [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,12 @@ from heat_plugins.kernels.column_kinds import ColumnKinds
 from heat_plugins.kernels.features import Columns, FeatureMap
 from heat_plugins.kernels.group_kernels import group_kernels
 from heat_plugins.kernels.order_terms import loses_digits
-from heat_plugins.kernels.orthogonal import Reference
+from heat_plugins.kernels.orthogonal import Reference, quadrature
 from heat_plugins.space import Indices, Space
 from heat_plugins.spec.structures import InteractionOrders, RandomDecomposition
 
 __all__ = ["decomposition_kernel", "orders_kernel", "reference_points"]
 
-N_NODES = 16  # of the quadrature over a number
 N_BLOCK_SAMPLES = 64  # points that stand for all values of a group of parameters
 
 
@@ -92,8 +91,7 @@ def reference_points(space: Space, columns: Indices) -> Reference:
         places = np.arange(space.n_levels[column])
         shares = np.full(len(places), 1.0 / len(places))
     else:
-        nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
-        places, shares = 0.5 * (nodes + 1.0), 0.5 * weights
+        places, shares = quadrature()
     points = np.zeros((len(places), len(space)))
     points[:, column] = places
     return Reference(points, shares)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heat_plugins.kernels import order_terms
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.kernels.order_terms import elementary_symmetric, loses_digits, one_by_one
-from heat_plugins.kernels.sum_kernels import N_NODES
+from heat_plugins.kernels.orthogonal import N_NODES
 from heat_plugins.space import Categorical, Float, Ordinal, Space
 from heat_plugins.spec.model import Model
 from heat_plugins.spec.structures import Additive, InteractionOrders, PermutationInvariant
