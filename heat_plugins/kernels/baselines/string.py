@@ -32,14 +32,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from heat_plugins.kernels.base import (
-    STARTING_TOTALS,
-    CrossCovariance,
-    CrossFunction,
-    Kernel,
-    Prior,
-    Pullback,
-)
+from heat_plugins.kernels.base import CrossCovariance, CrossFunction
+from heat_plugins.kernels.baselines.listed_settings import ListedSettingsKernel
 from heat_plugins.space import Array, Indices
 
 __all__ = ["StringKernel"]
@@ -51,25 +45,16 @@ PAIRS_AT_ONCE = 2000
 DECAYS = ((0.2, 0.5), (0.5, 0.5), (0.8, 0.5), (0.2, 0.8), (0.5, 0.8), (0.8, 0.8), (0.95, 0.9))
 
 
-class StringKernel(Kernel):
+class StringKernel(ListedSettingsKernel):
     """Common sub-sequences of the discrete columns, read as a string of codes below ``n_symbols``.
 
     The only hyperparameter is the number of a pair of decays.
     """
 
     def __init__(self, columns: Indices, n_symbols: int) -> None:
+        super().__init__(len(DECAYS))
         self._columns = columns
         self._n_symbols = n_symbols
-        self.bounds = np.array([(0.0, len(DECAYS) - 1.0)])
-
-    def start(self, total: float) -> Array:
-        """Return a pair of decays; those for small totals find strings more alike."""
-        place = np.interp(np.log(total), np.log(STARTING_TOTALS), np.arange(len(DECAYS)))
-        return np.array([np.round(place)])
-
-    def prior(self, theta: Array) -> Prior:
-        """Flat prior: all decays are equally likely."""
-        return 0.0, np.zeros(1)
 
     def prepare(self, points: Array) -> Array:
         """Return the strings (n, L); NaN where there is no symbol."""
@@ -77,7 +62,7 @@ class StringKernel(Kernel):
 
     def matrix(self, theta: Array, prepared: Array) -> Array:
         """Return the kernel matrix (n, n)."""
-        decays = DECAYS[round(float(theta[0]))]
+        decays = DECAYS[self.setting(theta)]
         if self._n_symbols <= LARGEST_ALPHABET:
             words = _words(prepared, self._n_symbols, *decays)
             return words @ words.T
@@ -89,13 +74,9 @@ class StringKernel(Kernel):
         scale = np.sqrt(np.diagonal(kernel))
         return kernel / np.outer(scale, scale)
 
-    def matrix_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Pullback]:
-        """Return the kernel matrix; its decays are chosen, not climbed."""
-        return self.matrix(theta, prepared), lambda by_kernel: np.zeros(1)
-
     def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
         """Return the cross-covariance with observations (n, d)."""
-        decays = DECAYS[round(float(theta[0]))]
+        decays = DECAYS[self.setting(theta)]
         strings = self.prepare(points)
         if self._n_symbols <= LARGEST_ALPHABET:
             words = np.ascontiguousarray(_words(strings, self._n_symbols, *decays).T)

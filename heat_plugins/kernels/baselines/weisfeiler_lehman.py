@@ -23,14 +23,8 @@ from typing import cast
 import numpy as np
 from scipy import sparse
 
-from heat_plugins.kernels.base import (
-    STARTING_TOTALS,
-    CrossCovariance,
-    CrossFunction,
-    Kernel,
-    Prior,
-    Pullback,
-)
+from heat_plugins.kernels.base import CrossCovariance, CrossFunction
+from heat_plugins.kernels.baselines.listed_settings import ListedSettingsKernel
 from heat_plugins.space import Array, Bools, Indices
 from heat_plugins.space.canonical_graph import Colours, mixed, refined
 from heat_plugins.space.graph_columns import GraphColumns
@@ -86,22 +80,13 @@ class _Counts:
         return np.sqrt(np.bincount(rows, counts.astype(float) ** 2, len(colours)))
 
 
-class WeisfeilerLehmanKernel(Kernel):
+class WeisfeilerLehmanKernel(ListedSettingsKernel):
     """Common refined labels of the graphs that some columns describe."""
 
     def __init__(self, graph: GraphColumns) -> None:
         """Hold the graph; the hyperparameter is the number of rounds."""
+        super().__init__(1 + MOST_ROUNDS)
         self._graph = graph
-        self.bounds = np.array([(0.0, float(MOST_ROUNDS))])
-
-    def start(self, total: float) -> Array:
-        """Return a number of rounds; fewer for small totals find graphs more alike."""
-        rounds = np.linspace(0.0, MOST_ROUNDS, len(STARTING_TOTALS))
-        return np.round([np.interp(np.log(total), np.log(STARTING_TOTALS), rounds)])
-
-    def prior(self, theta: Array) -> Prior:
-        """Flat prior: all numbers of rounds are equally likely."""
-        return 0.0, np.zeros(1)
 
     def prepare(self, points: Array) -> _Counts:
         """Return the colours of the graphs of points (n, d)."""
@@ -120,18 +105,14 @@ class WeisfeilerLehmanKernel(Kernel):
 
     def matrix(self, theta: Array, prepared: _Counts) -> Array:
         """Return the kernel matrix (n, n)."""
-        counts = prepared.of_rounds(round(float(theta[0])))
+        counts = prepared.of_rounds(self.setting(theta))
         features, norms = counts.matrix(counts.vocabulary()), counts.norms()
         raw: Array = (features @ features.T).toarray()
         return raw / np.outer(norms, norms)
 
-    def matrix_and_pullback(self, theta: Array, prepared: _Counts) -> tuple[Array, Pullback]:
-        """Return the kernel matrix; the number of rounds is chosen, not climbed."""
-        return self.matrix(theta, prepared), lambda by_kernel: np.zeros(1)
-
     def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:
         """Return the cross-covariance with observations (n, d)."""
-        rounds = round(float(theta[0]))
+        rounds = self.setting(theta)
         observed = self.prepare(points).of_rounds(rounds)
         vocabulary = observed.vocabulary()
         features, norms = observed.matrix(vocabulary).T.toarray(), observed.norms()
