@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,21 +30,21 @@ class Pipeline:
 
     Args:
         reference: Who published it.
-        parts: Returns the arguments that differ from what all have in common.
+        parts: The arguments that differ from what all have in common.
     """
 
     reference: str
-    parts: Callable[[], dict[str, Any]]
+    parts: Mapping[str, Any]
 
 
 PIPELINES: dict[str, Pipeline] = {
     "heat": Pipeline(
         "Doumont et al., 2025",
-        lambda: {"kernel": "heat", "search": "genetic", "trust_region": "casmopolitan"},
+        {"kernel": "heat", "search": "genetic", "trust_region": "casmopolitan"},
     ),
     "combo": Pipeline(
         "Oh et al., 2019",
-        lambda: {
+        {
             "kernel": "combo",
             "hyperparameters": "slice-sampling",
             "search": "hill-climbing",
@@ -52,16 +52,16 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "casmopolitan": Pipeline(
         "Wan et al., 2021",
-        lambda: {
+        {
             "kernel": "casmopolitan",
             "search": "interleaved",
             "trust_region": "casmopolitan",
         },
     ),
-    "boss": Pipeline("Moss et al., 2020", lambda: {"kernel": "ssk", "search": "genetic"}),
+    "boss": Pipeline("Moss et al., 2020", {"kernel": "ssk", "search": "genetic"}),
     "cocabo": Pipeline(
         "Ru et al., 2020",
-        lambda: {
+        {
             "structure": Additive(remainder=False),
             "mixing": "mixture",
             "acquisition": "ucb",
@@ -70,16 +70,16 @@ PIPELINES: dict[str, Pipeline] = {
     ),
     "rducb": Pipeline(
         "Ziomek and Bou Ammar, 2023",
-        lambda: {
+        {
             "structure": RandomDecomposition(),
             "acquisition": "ucb",
             "search": "message-passing",
         },
     ),
-    "bodi": Pipeline("Deshwal et al., 2023", lambda: {"kernel": "hed", "search": "hill-climbing"}),
+    "bodi": Pipeline("Deshwal et al., 2023", {"kernel": "hed", "search": "hill-climbing"}),
     "bounce": Pipeline(
         "Papenmeier et al., 2023",
-        lambda: {
+        {
             "kernel": "matern",
             "ard": False,
             "hyperparameters": "map",
@@ -89,7 +89,7 @@ PIPELINES: dict[str, Pipeline] = {
             "trust_region": "bounce",
         },
     ),
-    "nasbowl": Pipeline("Ru et al., 2021", lambda: {"search": "pool", "n_startup_trials": 10}),
+    "nasbowl": Pipeline("Ru et al., 2021", {"search": "pool", "n_startup_trials": 10}),
 }
 
 
@@ -112,4 +112,4 @@ def pipeline(name: str) -> dict[str, Any]:
     """
     if name not in PIPELINES:
         raise ValueError(f"name must be one of {tuple(PIPELINES)}, got {name!r}")
-    return _COMMON | PIPELINES[name].parts()
+    return {**_COMMON, **PIPELINES[name].parts}

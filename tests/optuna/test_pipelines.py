@@ -69,7 +69,7 @@ def test_the_page_has_every_pipeline_with_its_parts() -> None:
     rows = dict(reversed(found))  # the first table is that of systems
     for name, entry in PIPELINES.items():
         assert entry.reference in rows[name], name
-        for part, value in entry.parts().items():
+        for part, value in entry.parts.items():
             if part in ("search", "trust_region", "kernel") and value is not False:
                 assert f'"{value}"' in rows[name], (name, part)
 
