@@ -21,6 +21,7 @@ from heat_plugins.space.stored_integer import LARGEST_EXACT, storable_integers
 
 __all__ = [
     "ambiguous_choices",
+    "as_given",
     "choice_key",
     "fixed_params",
     "has_same_choices",
@@ -188,6 +189,32 @@ def is_same_when_stored(left: BaseDistribution, right: BaseDistribution) -> bool
         return distribution_to_json(left) == distribution_to_json(right)
     except TypeError:  # objects as choices, which nothing but the memory can hold
         return False
+
+
+def as_given(
+    distribution: BaseDistribution, given: BaseDistribution | None, latest: BaseDistribution | None
+) -> BaseDistribution | None:
+    """Return a distribution of stored trials as the objective has it; None if it is not known.
+
+    Tuples come back from a storage as lists, which Optuna then refuses as other choices. And
+    trials that were added may have had the parameter in another form, or in another range
+    to which settings do not apply.
+
+    Args:
+        distribution: As trials have it.
+        given: As the objective has asked for it in this process, if it has.
+        latest: As the last trial of this process had it, if settings name the parameter.
+    """
+    if given is not None and not is_same_kind(given, distribution):
+        return given
+    distribution = latest or distribution
+    if not isinstance(distribution, CategoricalDistribution):
+        return distribution
+    if given is not None and is_same_when_stored(given, distribution):
+        return given
+    # What is a list or a dictionary now may have been something else before it was stored.
+    has_containers = any(isinstance(choice, (list, dict)) for choice in distribution.choices)
+    return None if has_containers else distribution
 
 
 def has_same_choices(left: BaseDistribution, right: BaseDistribution) -> bool:

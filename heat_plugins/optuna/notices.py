@@ -8,6 +8,9 @@ import optuna
 from optuna.trial import FrozenTrial
 
 from heat_plugins.gp.fit import CLEAR_EVIDENCE, KernelFit
+from heat_plugins.space import Space
+from heat_plugins.spec.model import Model
+from heat_plugins.suggest import Suggestion
 
 __all__ = ["Notices"]
 
@@ -43,6 +46,23 @@ class Notices:
                 "not in the distribution that was asked for. This is said once for each "
                 "parameter; set `warn_independent_sampling=False` to silence it."
             )
+
+    def suggestion(
+        self,
+        model: Model,
+        trials: Sequence[FrozenTrial],
+        space: Space,
+        suggestion: Suggestion,
+    ) -> None:
+        """Say what is remarkable about a suggestion, made by a model in a space."""
+        named = set(model.named)
+        self.unknown_names(named, trials)
+        of_graphs = {name for graph in model.labelled_graphs for name in graph.names}
+        self.values_without_graph(of_graphs - {*space.names}, trials)
+        self.conditional_names(named & {space.names[column] for column in suggestion.optional})
+        self.combination(suggestion.kernel_fit)
+        if suggestion.leaves_out_constraints:
+            self.constraints_left_out()
 
     def unknown_names(self, named: set[str], trials: Sequence[FrozenTrial]) -> None:
         """Warn of parameters that the model names and no trial has."""

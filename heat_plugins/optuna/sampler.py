@@ -25,7 +25,7 @@ from heat_plugins.gp.fit import FitCache
 from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.arguments import check_arguments
-from heat_plugins.optuna.distributions import is_same_kind, is_same_when_stored, space_of
+from heat_plugins.optuna.distributions import as_given, space_of
 from heat_plugins.optuna.explanation import Explanation, explain_study
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible
 from heat_plugins.optuna.notices import Notices
@@ -310,25 +310,11 @@ class HeatSampler(BaseSampler):
             return dict(self._inferred)
 
     def _as_given(self, name: str, distribution: BaseDistribution) -> BaseDistribution | None:
-        """Return a distribution as the objective has it; None where that is not known.
-
-        Tuples come back from a storage as lists, which Optuna then refuses as other choices. And
-        trials that were added may have had the parameter in another form, or in another range
-        to which settings do not apply.
-        """
+        """Return a distribution as the objective has it; None where that is not known."""
         given = self._given.get(name)
         if name in self._union.ambiguous:
             return given
-        if given is not None and not is_same_kind(given, distribution):
-            return given
-        distribution = (self._own or {}).get(name) or distribution
-        if not isinstance(distribution, CategoricalDistribution):
-            return distribution
-        if given is not None and is_same_when_stored(given, distribution):
-            return given
-        # What is a list or a dictionary now may have been something else before it was stored.
-        has_containers = any(isinstance(choice, (list, dict)) for choice in distribution.choices)
-        return None if has_containers else distribution
+        return as_given(distribution, given, (self._own or {}).get(name))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -426,16 +412,7 @@ class HeatSampler(BaseSampler):
         self, trials: Sequence[FrozenTrial], reader: StudyReader, suggestion: Suggestion
     ) -> None:
         """Notify the user of what is remarkable about a suggestion."""
-        named = set(self._settings.model.named)
-        self._notices.unknown_names(named, trials)
-        of_graphs = {name for g in self._settings.model.labelled_graphs for name in g.names}
-        self._notices.values_without_graph(of_graphs - {*reader.space.names}, trials)
-        self._notices.conditional_names(
-            named & {reader.space.names[column] for column in suggestion.optional}
-        )
-        self._notices.combination(suggestion.kernel_fit)
-        if suggestion.leaves_out_constraints:
-            self._notices.constraints_left_out()
+        self._notices.suggestion(self._settings.model, trials, reader.space, suggestion)
         if not suggestion.is_new and reader.is_exhausted(trials, self._asked):
             self._notices.exhausted("further trials repeat points")
 
