@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from heat_plugins.acquisition.confidence_bound import confidence_bound
 from heat_plugins.gp.exact_gp import TermPosterior
 from heat_plugins.kernels.base import central_differences, points_around
 from heat_plugins.space import Array, Indices, apply_changes
@@ -39,9 +40,7 @@ class ComponentBound:
 
     def of_component(self, index: int, points: Array) -> Array:
         """Return the values (n,) of one term at points (n, d)."""
-        mean, variance = self._terms[index].posterior(points)
-        bound: Array = self._weight * np.sqrt(variance) - mean
-        return bound
+        return confidence_bound(*self._terms[index].posterior(points), self._weight)
 
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""

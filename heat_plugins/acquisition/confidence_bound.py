@@ -9,7 +9,7 @@ import numpy as np
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.space import Array, Indices
 
-__all__ = ["ConfidenceBound", "exploration"]
+__all__ = ["ConfidenceBound", "confidence_bound", "exploration"]
 
 
 def exploration(n: int) -> float:
@@ -19,6 +19,12 @@ def exploration(n: int) -> float:
     theory asks for.
     """
     return math.sqrt(0.5 * math.log(2.0 * max(n, 1)))
+
+
+def confidence_bound(mean: Array, variance: Array, weight: float) -> Array:
+    """Return the bound (n,) of values with a mean (n,) and a variance (n,): b s - mu."""
+    bound: Array = weight * np.sqrt(variance) - mean
+    return bound
 
 
 class ConfidenceBound:
@@ -33,15 +39,12 @@ class ConfidenceBound:
 
     def __call__(self, points: Array) -> Array:
         """Return values (n,) at points (n, d)."""
-        return self._bound(*self._surrogate.posterior(points))
+        return confidence_bound(*self._surrogate.posterior(points), self._weight)
 
     def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
         """Return values (N,) at a point (d,) after each of N single changes."""
-        return self._bound(*self._surrogate.posterior_of_changes(point, columns, coordinates))
-
-    def _bound(self, mean: Array, variance: Array) -> Array:
-        bound: Array = self._weight * np.sqrt(variance) - mean
-        return bound
+        changed = self._surrogate.posterior_of_changes(point, columns, coordinates)
+        return confidence_bound(*changed, self._weight)
 
     def value_and_gradient(self, point: Array, columns: Indices) -> tuple[float, Array]:
         """Return the value at a point (d,) and its derivative (c,) in numeric columns."""
