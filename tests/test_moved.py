@@ -38,6 +38,13 @@ def test_names_that_are_elsewhere_say_where(old: str, name: str, new: str) -> No
         _ = importlib.import_module(old).nonsense
 
 
+@pytest.mark.filterwarnings("ignore:heat_plugins.* has moved:DeprecationWarning")
+def test_the_tag_of_trials_of_no_region_is_where_the_first_release_had_it() -> None:
+    from heat_plugins.history import NO_REGION
+
+    assert importlib.import_module("heat_plugins.core.trust_region").NO_REGION is NO_REGION
+
+
 @pytest.mark.parametrize("old", GONE)
 def test_modules_that_are_gone_say_what_to_do(old: str) -> None:
     with pytest.raises(ModuleNotFoundError, match=f"{old} is gone: {GONE[old]}"):

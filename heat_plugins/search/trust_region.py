@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heat_plugins.history import NO_REGION
 from heat_plugins.search.domain import Region
 from heat_plugins.search.region_replay import RegionReplay
 from heat_plugins.space import Array, Indices, Space
 
-__all__ = ["TrustRegion", "TrustRegionRules", "replay"]
+__all__ = ["NO_REGION", "TrustRegion", "TrustRegionRules", "replay"]  # as in 0.1.0
 
 FEWEST_FAILURES, MOST_FAILURES = 5, 20  # in a row before a region shrinks
 
