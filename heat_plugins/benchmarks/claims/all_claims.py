@@ -18,6 +18,7 @@ from heat_plugins.benchmarks.claims.kernel_claims import (
     relocation_hurts,
     relocation_spares,
 )
+from heat_plugins.benchmarks.claims.pipeline_claims import heat_is_fast, heat_matches_all
 from heat_plugins.benchmarks.claims.structure_claims import (
     additive_on_biology,
     padded_sorting,
@@ -41,11 +42,13 @@ def all_claims(results: Results, speed_rows: Sequence[Mapping[str, Any]] = ()) -
         relocation_hurts(results),
         relocation_spares(results),
         no_kernel_is_better(results),
+        heat_matches_all(results),
         padded_sorting(results),
         padded_sorting_and_ssk(results),
         additive_on_biology(results),
         cell_predictions(speed_rows),
         cell_searches(results),
+        heat_is_fast(results),
         little_overhead(results),
         closed_form(speed_rows),
     ]

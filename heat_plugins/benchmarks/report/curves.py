@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from heat_plugins.benchmarks.results.statistics import Results, time_after
+from heat_plugins.benchmarks.results.statistics import Results, estimate, time_after
 from heat_plugins.space import Array
 
-__all__ = ["Curve", "Grid", "curve", "curves_of"]
+__all__ = ["Curve", "Grid", "correlations_of", "curve", "curves_of"]
 
 Grid = Sequence[Sequence[str]]  # names of problems, rows of panels; empty for no panel
 
@@ -19,7 +19,7 @@ class Curve(NamedTuple):
     """The mean score of a method.
 
     Args:
-        x: (n,) evaluations, or seconds.
+        x: (n,) evaluations, seconds, or cells that a kernel knows.
         mean: (n,) mean score; no number where it is infinite.
         error: (n,) standard error; 0 for one seed.
     """
@@ -95,3 +95,25 @@ def _cut(
         n = max(int(np.searchsorted(one.x, end, side="right")), 1)
         cut[method] = Curve(one.x[:n], one.mean[:n], one.error[:n])
     return cut
+
+
+def correlations_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Curve]]:
+    """Return rank correlations over the number of known cells, by problem and method.
+
+    Args:
+        rows: Those of ``cell_regression``, and others.
+    """
+    values: dict[str, dict[str, dict[int, dict[int, float]]]] = {}
+    for row in rows:
+        if row.get("kind") == "cells":
+            by_size = values.setdefault(row["problem"], {}).setdefault(row["method"], {})
+            by_size.setdefault(int(row["cells"]), {})[int(row["seed"])] = row["correlation"]
+    found: dict[str, dict[str, Curve]] = {}
+    for problem, methods in values.items():
+        for method, by_size in methods.items():
+            sizes = sorted(by_size)
+            known = [estimate(by_size[size].values()) for size in sizes]
+            mean, error = [e.mean for e in known], [e.error or 0.0 for e in known]
+            curve_of = Curve(np.array(sizes, dtype=float), np.array(mean), np.array(error))
+            found.setdefault(problem, {})[method] = curve_of
+    return found

@@ -18,7 +18,7 @@ from heat_plugins.benchmarks.report.curves import Curve, Grid, curves_of
 from heat_plugins.benchmarks.results.markdown import multiple_text
 from heat_plugins.benchmarks.results.statistics import Results
 
-__all__ = ["bars", "colour_of", "curves", "curves_over_time"]
+__all__ = ["bars", "colour_of", "correlations", "curves", "curves_over_time"]
 
 # Methods that share a figure differ in colour; those that never do may be alike.
 COLOURS = {
@@ -42,6 +42,21 @@ COLOURS = {
     "additive": "#2a9d4a",
     "interactions-2": "#e08e0b",
     "auto": "#6a4c93",
+    # Cells
+    "cell-heat": "#e08e0b",
+    "cell-heat-sum": "#c1121f",
+    "cell-graph": "#6a4c93",
+    "cell-wl": "#1f77b4",
+    # Whole pipelines
+    "pipeline-heat": "#c1121f",
+    "pipeline-combo": "#17a2a2",
+    "pipeline-casmopolitan": "#1f77b4",
+    "pipeline-boss": "#111111",
+    "pipeline-cocabo": "#707070",
+    "pipeline-rducb": "#3d5afe",
+    "pipeline-bodi": "#e0349c",
+    "pipeline-bounce": "#2a9d4a",
+    "pipeline-nasbowl": "#e08e0b",
     # Peers
     "Random": "#9e9e9e",
     "TPE": "#1f77b4",
@@ -55,7 +70,11 @@ COLOURS = {
     "Ax-mixed": "#17a2a2",
 }
 OTHER_COLOURS = ("#5f0f40", "#386641", "#bc6c25", "#0f4c5c", "#9a031e", "#7b9e00")
-EMPHASISED = ("HeatSampler", "heat")
+EMPHASISED = ("HeatSampler", "heat", "cell-heat-sum", "pipeline-heat")
+
+# What panels have below and beside them.
+BEST_OVER_EVALUATIONS = "evaluations", "best value so far"
+CORRELATION_OVER_CELLS = "cells known", "rank correlation of predictions"
 
 PANEL_WIDTH, PANEL_HEIGHT, DPI = 3.4, 2.2, 105  # inches, and dots an inch
 N_SHADES = 100  # colours of a PNG besides those of the lines
@@ -94,6 +113,37 @@ def curves(
         Whether there was anything to draw.
     """
     found = curves_of(results, grid, methods)
+    best_known = {problem: results.facts(problem).best_known for problem in found}
+    return _panels(found, best_known, grid, methods, BEST_OVER_EVALUATIONS, path, dotted)
+
+
+def correlations(
+    found: Mapping[str, Mapping[str, Curve]], methods: Sequence[str], path: Path
+) -> bool:
+    """Draw how well kernels predict cells over how many they know, a panel a table of cells.
+
+    Args:
+        found: Rank correlations, by problem and method.
+        methods: Methods, in the order of the legend.
+        path: Where the PNG goes.
+
+    Returns:
+        Whether there was anything to draw.
+    """
+    grid = [[*found][i : i + 2] for i in range(0, len(found), 2)]
+    return _panels(found, {}, grid, methods, CORRELATION_OVER_CELLS, path)
+
+
+def _panels(
+    found: Mapping[str, Mapping[str, Curve]],
+    best_known: Mapping[str, float | None],
+    grid: Grid,
+    methods: Sequence[str],
+    axes: tuple[str, str],
+    path: Path,
+    dotted: Sequence[str] = (),
+) -> bool:
+    """Draw a panel for each problem of a grid; return whether there was anything to draw."""
     if not found:
         return False
     figure_module = require("matplotlib.figure", extra="plot")
@@ -110,13 +160,13 @@ def curves(
                 continue
             for method, one in found[problem].items():
                 _draw(panel, one, method, dotted)
-            _finish(panel, results, problem)
+            _finish(panel, problem, best_known.get(problem))
             if i == rows - 1 or not _has_panel(grid, found, i + 1, j):
-                panel.set_xlabel("evaluations")
+                panel.set_xlabel(axes[0])
         for i, row in enumerate(grid):
             _same_scale([panels[i, j] for j, name in enumerate(row) if name in found], row)
         _legend(figure, found, methods, dotted)
-        figure.supylabel("best value so far", fontsize=STYLE["font.size"])
+        figure.supylabel(axes[1], fontsize=STYLE["font.size"])
         _save(figure, path)
     return True
 
@@ -160,7 +210,8 @@ def curves_over_time(
             panel.set_xscale("log")
             ends = [one.x[[0, -1]] for one in of_problem.values()]
             _plain_numbers(panel.xaxis, np.max(ends) / np.min(ends))
-            _finish(panel, results, problem, f", {duration:g} s an evaluation")
+            best = results.facts(problem).best_known
+            _finish(panel, f"{problem}, {duration:g} s an evaluation", best)
             if i == len(shown) - 1:
                 panel.set_xlabel("seconds")
         _legend(figure, by_duration[objective_seconds[0]], methods, ())
@@ -249,12 +300,12 @@ def _plain_numbers(axis: Any, ratio: float) -> None:
     axis.set_minor_locator(ticker.NullLocator())
 
 
-def _finish(panel: Any, results: Results, problem: str, more: str = "") -> None:
+def _finish(panel: Any, title: str, best: float | None) -> None:
     """Write the title, and draw the best known value where the scale has room for it."""
-    panel.set_title(problem + more)
+    panel.set_title(title)
     panel.margins(x=0.01)
     low, high = panel.get_ylim()
-    best, room = results.facts(problem).best_known, 0.15 * (high - low)
+    room = 0.15 * (high - low)
     if best is not None and low - room <= best <= high + room:
         panel.axhline(best, color="#444444", lw=0.7, ls=(0, (6, 3)), zorder=1)
 

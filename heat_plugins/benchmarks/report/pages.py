@@ -20,7 +20,6 @@ from heat_plugins.benchmarks.report.small_tables import SMALL_LENGTHS, failures_
 from heat_plugins.benchmarks.report.time_tables import (
     OBJECTIVE_SECONDS,
     equal_time_table,
-    ratios,
     seconds_table,
 )
 from heat_plugins.benchmarks.results.evidence import (
@@ -36,6 +35,7 @@ from heat_plugins.benchmarks.results.evidence import (
 )
 from heat_plugins.benchmarks.results.markdown import number, write_page
 from heat_plugins.benchmarks.results.statistics import Results
+from heat_plugins.benchmarks.results.time_ratios import time_ratios
 
 __all__ = ["write"]
 
@@ -61,10 +61,11 @@ def write(
     results = load(paths)
     folder.mkdir(parents=True, exist_ok=True)
     write_facts(results, folder)
+    speed_rows = read_speed(paths)
     if figures:
-        draw_all(results, folder, html)
+        draw_all(results, speed_rows, folder, html)
     all_duels = duels(results)
-    claims = all_claims(results, read_speed(paths))
+    claims = all_claims(results, speed_rows)
     write_page(folder / "README.md", _main_page(results, all_duels, claims, folder))
     write_page(folder / "problems.md", _problems_page(results, all_duels))
     write_page(folder / "claims.md", claims_page(claims))
@@ -143,7 +144,14 @@ def _main_page(
     ]
     parts += ["## Figures"]
     parts += [_figure(folder, picture.name, picture.caption) for picture in pictures(results)]
+    parts += [_figure(folder, name, caption) for name, caption in _OTHER_FIGURES.items()]
     return parts
+
+
+_OTHER_FIGURES = {
+    "cell-predictions": "How well kernels predict the errors of cells that they do not know.",
+    "pipeline-seconds": "CPU seconds of the suggestions of pipelines, made of our parts.",
+}
 
 
 _SECONDS = (
@@ -153,7 +161,7 @@ _SECONDS = (
 
 
 def _time_summary(results: Results, evaluations: Mapping[str, int], folder: Path) -> list[str]:
-    times = ratios(results, evaluations)
+    times = time_ratios(results, evaluations)
     if times is None:
         return ["No study is long enough."]
     about = f"{_SECONDS} Here that is {times.fastest}. Tables are in [time.md](time.md)."

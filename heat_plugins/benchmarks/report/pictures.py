@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, OTHER_KERNELS
+from heat_plugins.benchmarks.claims.pipeline_claims import pipeline_times
+from heat_plugins.benchmarks.methods.graph_methods import GRAPH_METHODS
+from heat_plugins.benchmarks.methods.method_list import (
+    HEAT_AND_HAMMING,
+    OTHER_KERNELS,
+    PIPELINE_METHODS,
+)
+from heat_plugins.benchmarks.problems.cells import CELLS
 from heat_plugins.benchmarks.problems.functions import SFU
 from heat_plugins.benchmarks.report import figures as drawing
 from heat_plugins.benchmarks.report import figures_html
-from heat_plugins.benchmarks.report.time_tables import OBJECTIVE_SECONDS, ratios
+from heat_plugins.benchmarks.report.curves import correlations_of
+from heat_plugins.benchmarks.report.time_tables import OBJECTIVE_SECONDS
 from heat_plugins.benchmarks.results.evidence import (
     BIOLOGY,
     OURS,
@@ -20,6 +28,7 @@ from heat_plugins.benchmarks.results.evidence import (
     peers_of,
 )
 from heat_plugins.benchmarks.results.statistics import Results
+from heat_plugins.benchmarks.results.time_ratios import Ratios, time_ratios
 
 __all__ = ["Picture", "draw_all", "pictures"]
 
@@ -50,6 +59,8 @@ def pictures(results: Results) -> list[Picture]:
     main = _with_two_of(results, main_problems(results), rivals)
     kernels = [*HEAT_AND_HAMMING, *OTHER_KERNELS]
     invariant = ["heat", "sort", "padded-sort", "ssk"]
+    cells = [p for p in results.problems if p in CELLS]
+    logic = [p for p in results.problems if p.startswith("aig")]
     additive = ["heat", "cocabo", "rducb", "additive", "interactions-2", "auto"]
     others = [p for p in results.problems if not p.startswith((*SFU, *BIOLOGY))]
     biology = [p for p in results.problems if p.startswith(BIOLOGY)]
@@ -59,7 +70,7 @@ def pictures(results: Results) -> list[Picture]:
             "methods",
             f"`{OURS}` and its peers: mean and standard error of the best value so far. Dashed: "
             "the best known value, where it is near.",
-            _in_rows_of_three(main),
+            _in_rows_of(3, main),
             rivals,
         ),
         Picture(
@@ -86,8 +97,27 @@ def pictures(results: Results) -> list[Picture]:
         Picture(
             "additive",
             "Additive kernels on biological problems.",
-            _in_rows_of_three(_with_two_of(results, biology, additive)),
+            _in_rows_of(3, _with_two_of(results, biology, additive)),
             additive,
+        ),
+        Picture(
+            "pipelines",
+            "Whole pipelines, made of our parts, on problems as published (left) and relocated "
+            "(right).",
+            _twins(_with_two_of(results, results.problems, [*PIPELINE_METHODS])),
+            [*PIPELINE_METHODS],
+        ),
+        Picture(
+            "cells",
+            "Searches for cells of neural networks, five evaluations at once.",
+            _in_rows_of(2, _with_two_of(results, cells, [*GRAPH_METHODS])),
+            [*GRAPH_METHODS],
+        ),
+        Picture(
+            "logic",
+            "Logic synthesis: the size and depth of circuits.",
+            _in_rows_of(3, _with_two_of(results, logic, rivals)),
+            rivals,
         ),
     ]
     return [picture for picture in found if picture.grid]
@@ -98,8 +128,8 @@ def _with_two_of(results: Results, problems: Iterable[str], methods: Sequence[st
     return [p for p in problems if sum(bool(results.studies(p, m)) for m in methods) > 1]
 
 
-def _in_rows_of_three(problems: Sequence[str]) -> list[list[str]]:
-    return [[*problems[i : i + 3]] for i in range(0, len(problems), 3)]
+def _in_rows_of(n: int, problems: Sequence[str]) -> list[list[str]]:
+    return [[*problems[i : i + n]] for i in range(0, len(problems), n)]
 
 
 def _twins(problems: Sequence[str], complete: bool = False) -> list[list[str]]:
@@ -116,8 +146,17 @@ def _by_variant(problems: Sequence[str]) -> list[list[str]]:
     return [[name + variant for variant in variants] for name in names]
 
 
-def draw_all(results: Results, folder: Path, html: bool) -> None:
-    """Draw all figures into a folder, perhaps also as pages to zoom in."""
+def draw_all(
+    results: Results, speed_rows: Sequence[Mapping[str, Any]], folder: Path, html: bool
+) -> None:
+    """Draw all figures into a folder, perhaps also as pages to zoom in.
+
+    Args:
+        results: All studies.
+        speed_rows: Rows of ``kernel_speed`` and ``cell_regression``, each with its ``kind``.
+        folder: Where the figures go.
+        html: Whether to draw pages to zoom in, too.
+    """
     for picture in pictures(results):
         arguments = picture.grid, picture.methods
         drawing.curves(results, *arguments, folder / f"{picture.name}.png", picture.dotted)
@@ -126,16 +165,11 @@ def draw_all(results: Results, folder: Path, html: bool) -> None:
             figures_html.curves_html(results, *arguments, page, picture.dotted)
             # Not worth keeping under version control: megabytes, and made in seconds.
             (page.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    predictions = correlations_of(speed_rows)
+    drawing.correlations(predictions, [*GRAPH_METHODS], folder / "cell-predictions.png")
     evaluations = full_lengths(results, main_problems(results))
-    times = ratios(results, evaluations)
-    if times is not None:
-        multiples = {method: ratio for method, (ratio, _) in times.ratios.items()}
-        label = f"CPU seconds of suggestions, times those of {times.fastest}"
-        most = max(n for _, n in times.ratios.values())
-        notes = {
-            m: f"  ({n} problem{'s' * (n > 1)})" for m, (_, n) in times.ratios.items() if n < most
-        }
-        drawing.bars(multiples, notes, label, folder / "seconds.png")
+    _draw_times(time_ratios(results, evaluations), folder / "seconds.png")
+    _draw_times(pipeline_times(results), folder / "pipeline-seconds.png")
     drawing.curves_over_time(
         results,
         _for_time(results, evaluations),
@@ -143,6 +177,19 @@ def draw_all(results: Results, folder: Path, html: bool) -> None:
         OBJECTIVE_SECONDS,
         folder / "equal-time.png",
     )
+
+
+def _draw_times(times: Ratios | None, path: Path) -> None:
+    """Draw how long methods take as multiples of the fastest one's time."""
+    if times is None:
+        return
+    multiples = {method: ratio for method, (ratio, _) in times.ratios.items()}
+    label = f"CPU seconds of suggestions, times those of {times.fastest}"
+    most = max(n for _, n in times.ratios.values())
+    notes = {
+        m: f"  ({n} problem{'s' * (n > 1)})" for m, (_, n) in times.ratios.items() if n < most
+    }
+    drawing.bars(multiples, notes, label, path)
 
 
 def _for_time(results: Results, evaluations: Mapping[str, int]) -> list[str]:

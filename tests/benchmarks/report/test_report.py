@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 from made_up_studies import N_FIRST, results_of, rows_of, studies, study, written
 
-from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING
+from heat_plugins.benchmarks.methods.graph_methods import GRAPH_METHODS
+from heat_plugins.benchmarks.methods.method_list import HEAT_AND_HAMMING, PIPELINE_METHODS
 from heat_plugins.benchmarks.report import curves, figures, figures_html, pictures, problem_table
 from heat_plugins.benchmarks.report import duels as duelling
 from heat_plugins.benchmarks.report import pages as report
 from heat_plugins.benchmarks.report.main_table import main_table
-from heat_plugins.benchmarks.report.time_tables import equal_time_table, ratios, seconds_table
+from heat_plugins.benchmarks.report.time_tables import equal_time_table, seconds_table
 from heat_plugins.benchmarks.results import evidence
 from heat_plugins.benchmarks.results.raw_lines import StudyLine
 from heat_plugins.benchmarks.results.statistics import Facts
+from heat_plugins.benchmarks.results.time_ratios import time_ratios
 
 image_module = pytest.importorskip("PIL.Image")
 pytest.importorskip("matplotlib")
@@ -161,13 +163,13 @@ def test_seconds_are_ratios_to_the_fastest_method_with_a_model():
         *studies("q", {"GPSampler": 1.0}, seconds=2.0),
     ]
     results = results_of(lines)
-    found = ratios(results, {"p": 60, "q": 60})
+    found = time_ratios(results, {"p": 60, "q": 60})
     assert found.fastest == "HeatSampler"
     assert found.ratios["GPSampler"] == (pytest.approx(15.0), 2)
     assert found.ratios["Random"] == (pytest.approx(0.1), 1)
     rows = rows_of(seconds_table(results, {"p": 60, "q": 60}))
     assert rows["Random (no model)"] == ["Random (no model)", "0.1", "1", "0.55"]
-    assert ratios(results, {"missing": 60}) is None
+    assert time_ratios(results, {"missing": 60}) is None
 
 
 def test_what_is_reached_in_equal_time():
@@ -304,6 +306,23 @@ def test_curves_of_far_longer_studies_are_cut():
     assert found["cheap"].x[-1] == 500.0
 
 
+def test_correlations_are_means_over_seeds_by_the_number_of_cells(tmp_path):
+    row = {"kind": "cells", "problem": "cells101", "method": "cell-wl"}
+    rows = [
+        {**row, "cells": cells, "seed": seed, "correlation": 0.01 * cells + 0.1 * seed}
+        for cells in (50, 25)
+        for seed in range(3)
+    ]
+    found = curves.correlations_of([*rows, {"kind": "closed-form"}])
+    one = found["cells101"]["cell-wl"]
+    assert one.x.tolist() == [25.0, 50.0]
+    np.testing.assert_allclose(one.mean, [0.35, 0.6])
+    np.testing.assert_allclose(one.error, [0.1 / np.sqrt(3.0)] * 2)
+    assert figures.correlations(found, [*GRAPH_METHODS], tmp_path / "cells.png")
+    assert (tmp_path / "cells.png").exists()
+    assert not figures.correlations({}, [*GRAPH_METHODS], tmp_path / "nothing.png")
+
+
 def test_a_target_must_be_reached_within_the_usual_number_of_evaluations():
     late = study("p", "cheap", 0, 1.0, n=500)
     late = StudyLine(**{**asdict(late), "scores": [9.0] * 300 + [0.0] * 200})
@@ -316,6 +335,8 @@ def test_colours_are_of_methods_and_differ_within_a_figure():
         [*HEAT_AND_HAMMING, "hed", "ssk", "cocabo", "rducb"],
         ["heat", "sort", "padded-sort", "ssk"],
         ["heat", "cocabo", "rducb", "additive", "interactions-2", "auto"],
+        [*PIPELINE_METHODS],
+        [*GRAPH_METHODS],
     ]
     for methods in groups:
         assert len({figures.colour_of(method) for method in methods}) == len(methods)
