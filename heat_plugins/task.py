@@ -183,14 +183,27 @@ class Task:
         fresh = others[~self.avoid.contains(others)]
         return fresh[0] if len(fresh) else None
 
+    @property
+    def _knows_nothing(self) -> bool:
+        """Whether no trial has finished or is under way."""
+        history = self.history
+        return not (len(history.points) or len(history.failed) or len(history.pending))
+
     def random_suggestion(
         self, rng: np.random.Generator, subspace: Subspace | None = None
     ) -> Suggestion:
-        """Return a random new point, in a subspace if one is given, or a random old one."""
+        """Return a random new point, in a subspace if one is given, or a random old one.
+
+        The numbers of the first one are in the middle of their ranges, where people expect
+        something good.
+        """
         point = None
         if subspace is not None:
             points = Embedded(subspace, self.whole, TrustRegion()).sample(N_EMBEDDED, rng)
             point = next(iter(points[~self.avoid.contains(points)]), None)
+        if point is None and self._knows_nothing and len(self.whole.free_numeric):
+            middle = self.whole.middle(rng)
+            point = None if self.avoid.contains(middle[None])[0] else middle
         if point is None:
             point = self.unseen_point(rng)
         is_new = point is not None

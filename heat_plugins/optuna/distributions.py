@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -28,6 +29,7 @@ __all__ = [
     "is_modelled",
     "is_same_kind",
     "is_same_when_stored",
+    "middle_of",
     "params_of",
     "positions_by_choice",
     "random_line",
@@ -95,6 +97,17 @@ def random_line(name: str, distribution: BaseDistribution) -> Float | Integer | 
     line = None if is_easy else _parameter(name, distribution)
     assert line is None or isinstance(line, Float | Integer)
     return line
+
+
+def middle_of(name: str, distribution: BaseDistribution) -> float | int | None:
+    """Return the number in the middle of a range, on its scale; None where there is none."""
+    if isinstance(distribution, CategoricalDistribution) or not is_modelled(distribution):
+        return None
+    parameter = _parameter(name, distribution)
+    if parameter.n_levels <= 2:
+        return None
+    middle: float | int = parameter.decode(float(parameter.snap(np.array(0.5))))
+    return middle
 
 
 def fixed_params(trial: FrozenTrial) -> dict[str, Any]:

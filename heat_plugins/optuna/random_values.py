@@ -13,7 +13,7 @@ from optuna.samplers import RandomSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.optuna.distributions import fixed_params, random_line
+from heat_plugins.optuna.distributions import fixed_params, middle_of, random_line
 from heat_plugins.optuna.feasible import IsFeasible, seems_feasible
 from heat_plugins.optuna.reservation_record import reserved_params, reserved_region
 from heat_plugins.optuna.study_reader import Asked
@@ -47,14 +47,17 @@ class RandomValues:
     def draw(self, name: str, rng: np.random.Generator) -> Any:
         """Return a random value, if possible one that does not make the trial a repetition.
 
+        The numbers of the first trial are in the middle of their ranges.
+
         Neither of a trial that runs elsewhere: where another one may draw the same value now, it
         is reserved before it is asked again whether somebody has it.
         """
-        draw = self._draws(name, rng)
         others = self._others()
+        draw = self._draws(name, rng)
+        middle = middle_of(name, self.search_space[name]) if others.know_nothing else None
         fallback = None  # a repetition is better than what the user forbids
-        for _ in range(MOST_DRAWS):
-            value = draw()
+        for attempt in range(MOST_DRAWS):
+            value = draw() if attempt or middle is None else middle
             params = {**self.trial.params, name: value}
             # The model may have chosen what the objective has yet to ask for.
             expected = {**self.asked.get(self.trial._trial_id, {}), **params}
@@ -112,6 +115,15 @@ class OtherTrials:
         if any(trial.params == params for trial in self.trials if trial.state.is_finished()):
             return True
         return any(known == params for _, known in self._unfinished())
+
+    @property
+    def know_nothing(self) -> bool:
+        """Whether none of them began before, or has parameters."""
+        return not any(
+            trial.number < self.current.number or trial.params
+            for trial in self.trials
+            if trial._trial_id != self.current._trial_id
+        )
 
     def may_draw(self, params: Mapping[str, Any]) -> bool:
         """Whether one of them may be drawing the last of these parameters at this moment.

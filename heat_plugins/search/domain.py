@@ -216,6 +216,20 @@ class Domain:
             points = self._limited_box.hit_and_run(points, self.inside, rng)
         return points
 
+    def middle(self, rng: np.random.Generator) -> Array:
+        """Return a point (d,) whose numbers are in the middle of their ranges, codes random.
+
+        Or as near to that as limits allow, and a random one where that cannot be found.
+        """
+        points = self.sample(1, rng)
+        has_middle = self.free_numeric[self.space.n_levels[self.free_numeric] > 2]
+        has_middle = has_middle[~np.isnan(points[0, has_middle])]
+        moved = points.copy()
+        moved[:, has_middle] = 0.5
+        moved = self.project(moved, rng)
+        point: Array = (moved if self.limits is None or self.limits.holds(moved)[0] else points)[0]
+        return point
+
     @cached_property
     def _limited_box(self) -> LimitedBox | None:
         """Moves points to where they keep the limits."""

@@ -217,7 +217,7 @@ def test_signed_sensitivities(client_of: Any, number: Any, run: Any) -> None:
     client = client_of([number("up"), number("down")])
     run(client, lambda p: 2.0 * p["up"] - p["down"], 8)
     adapter = client._generation_strategy.adapter
-    found = ax_parameter_sens(adapter, metrics=["y"], signed=True, num_mc_samples=64)["y"]
+    found = ax_parameter_sens(adapter, metrics=["y"], signed=True, num_mc_samples=1024)["y"]
     assert float(found["up"]) > 0.0 > float(found["down"])
 
 

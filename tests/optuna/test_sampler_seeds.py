@@ -187,8 +187,9 @@ def test_threads_reseed_the_sampler() -> None:
     study.optimize(program["objective"], n_trials=8, n_jobs=2, catch=RuntimeError)
     again = optuna.create_study(sampler=HeatSampler(seed=0, n_startup_trials=4))
     again.optimize(program["objective"], n_trials=8, n_jobs=2, catch=RuntimeError)
-    startup = [trial.params["rate"] for trial in (*study.trials[:4], *again.trials[:4])]
-    assert len(set(startup)) == 8
+    # The first trial of both has the middle of the range.
+    startup = [trial.params["rate"] for trial in (*study.trials[1:4], *again.trials[1:4])]
+    assert len(set(startup)) == 6
 
 
 def test_two_workers_with_the_same_seed_on_one_study_get_different_points(

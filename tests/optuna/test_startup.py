@@ -94,3 +94,55 @@ def test_settings_without_a_value_never_end_the_start() -> None:
     assert settings.is_starting_up(3, 2, 1)
     assert not settings.is_starting_up(3, 1, 3)
     assert Settings().is_starting_up(8, 7) and not Settings().is_starting_up(8, 8)
+
+
+def numbers_of(trial: optuna.Trial) -> dict[str, float]:
+    trial.suggest_categorical("c", "abcd")
+    return {
+        "x": trial.suggest_float("x", -1.0, 3.0),
+        "rate": trial.suggest_float("rate", 1e-4, 1.0, log=True),
+        "n": trial.suggest_int("n", 1, 9),
+        "even": trial.suggest_int("even", 0, 100, step=2),
+        "step": trial.suggest_float("step", 0.0, 1.0, step=0.25),
+    }
+
+
+def test_the_numbers_of_the_first_trial_are_in_the_middle() -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=0))
+    study.optimize(lambda t: sum(numbers_of(t).values()), n_trials=5)
+    middle = {"x": 1.0, "rate": 0.01, "n": 5, "even": 50, "step": 0.5}
+    first = dict(study.trials[0].params)
+    first.pop("c")
+    assert first == pytest.approx(middle)
+    for later in study.trials[1:]:
+        assert later.params["x"] != 1.0 and later.params["rate"] != pytest.approx(0.01)
+
+
+def test_a_switch_has_no_middle_and_neither_has_a_trial_that_is_not_the_first() -> None:
+    firsts = set()
+    for seed in range(12):
+        study = optuna.create_study(sampler=HeatSampler(seed=seed))
+        study.enqueue_trial({"x": 0.25})
+        study.optimize(
+            lambda t: t.suggest_int("switch", 0, 1) + t.suggest_float("x", 0.0, 1.0), n_trials=2
+        )
+        assert study.trials[0].params["x"] == 0.25
+        assert study.trials[1].params["x"] != 0.5
+        firsts.add(study.trials[0].params["switch"])
+    assert firsts == {0, 1}
+
+
+def test_of_trials_that_begin_at_once_one_has_the_middle() -> None:
+    study = optuna.create_study(sampler=HeatSampler(seed=0))
+    trials = [study.ask() for _ in range(6)]
+    drawn = [tuple(numbers_of(trial).values()) for trial in trials]
+    assert drawn[0] == pytest.approx((1.0, 0.01, 5, 50, 0.5))
+    assert all(values[0] != 1.0 for values in drawn[1:])
+    assert len(set(drawn)) == 6
+
+
+def test_the_middle_keeps_what_the_user_allows() -> None:
+    sampler = HeatSampler(seed=0, is_feasible=lambda params: params.get("x", 9.0) > 0.6)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(lambda t: t.suggest_float("x", 0.0, 1.0), n_trials=1)
+    assert study.trials[0].params["x"] > 0.6

@@ -157,6 +157,22 @@ def test_samples_lie_inside_on_the_grid_and_are_held(domain, seed):
     np.testing.assert_array_equal(points, domain.sample(40, np.random.default_rng(seed)))
 
 
+@given(domains(with_region=False), st.integers(0, 2**32))
+@CHECKED
+def test_the_middle_is_held_and_on_the_grid(domain, seed):
+    point = domain.middle(np.random.default_rng(seed))
+    assert is_held(domain, point[None])
+    np.testing.assert_array_equal(
+        point[domain.free], domain.space.snap(point[None])[0][domain.free]
+    )
+    for column in domain.free_continuous:
+        assert point[column] == 0.5
+    for column in domain.free_numeric:
+        levels = domain.space.n_levels[column]
+        if 2 < levels < np.inf and not domain.space.parameters[column].log:
+            assert abs(point[column] - 0.5) <= 0.5 / (levels - 1) + 1e-12
+
+
 def test_samples_reach_every_distance_and_every_value():
     space = Space((*discrete_space([3] * 6).parameters, Integer("i", 0, 8), Float("x", 0, 1)))
     centre = np.array([0.0] * 6 + [0.5, 0.2])

@@ -51,6 +51,13 @@ def box_of(limits, space):
     return LimitedBox(limits, space, np.arange(len(space)), *ends)
 
 
+@PROBLEMS
+def test_the_middle_keeps_the_limits(space, limits):
+    domain = Domain(space, limits=limits)
+    for seed in range(10):
+        assert limits.holds(domain.middle(np.random.default_rng(seed))[None])[0]
+
+
 # ------------------------------------------------------------------------ what holds
 def test_sums_are_of_coordinates_and_of_what_codes_stand_for():
     points = np.array([[0.0, 0.5, 0.2, 0.0, 1.0], [3.0, 0.0, 0.0, 1.0, 1.0]])
