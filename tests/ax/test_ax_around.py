@@ -34,8 +34,8 @@ def space(choice: Any, number: Any) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def client(client_of: Any, space: list[Any], run: Any) -> Client:
-    """A client with twelve trials, and the model of eleven of them."""
-    client = client_of(space)
+    """A client with twelve trials, most of them random, and the model of eleven of them."""
+    client = client_of(space, n_startup_trials=9)
     run(client, lambda p: {"y": value_of(p), "other": float(p["n"])}, 12)
     return client
 
