@@ -129,16 +129,20 @@ def _could_be_kept(case: OptunaCase, rule: Callable[[dict[str, Any]], bool], eve
     Parameters that trials from elsewhere lack seem not to exist at some points, and those that
     they have in another form are left to the objective: the last of them may have no way out.
     """
+    others = _with_others_drawn_last(case, event)
+    return not others or any(not _is_refused(rule, params) for params in others)
+
+
+def _with_others_drawn_last(case: OptunaCase, event: Event) -> list[dict[str, Any]]:
+    """Return the parameters of a trial with each choice of what was drawn last by itself."""
     left = [
         parameter
         for parameter in case.space.parameters
         if parameter.name in event.params and parameter.name not in event.chosen
         if isinstance(parameter.first, CategoricalDistribution)
     ]
-    return not left or any(
-        not _is_refused(rule, event.params | {left[-1].name: choice})
-        for choice in left[-1].first.choices  # type: ignore[attr-defined]
-    )
+    choices = left[-1].first.choices if left else ()  # type: ignore[attr-defined]
+    return [event.params | {left[-1].name: choice} for choice in choices]
 
 
 def _refused_values(case: OptunaCase, result: Run) -> list[str]:
@@ -177,7 +181,8 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
             continue  # refused at once
         twins = [other for other in known if _are_same(case, event, other)]
         is_left = unseen is None or len(unseen) > 0
-        if twins and event.is_free and event.is_suggested and is_left:
+        may_differ = twins and not _has_no_way_out(case, event, known)
+        if may_differ and event.is_free and event.is_suggested and is_left:
             lessons.append(-event.number if event.batch is None else event.batch)
             wrong.append(
                 f"repeat: trial {event.number} is trial {twins[0].number} again, "
@@ -195,6 +200,19 @@ def _repeats(case: OptunaCase, result: Run) -> list[str]:
     if result.is_over and unseen != []:
         wrong.append(f"stop: the study ended with {unseen} not tried")
     return wrong
+
+
+def _has_no_way_out(case: OptunaCase, event: Event, known: list[Event]) -> bool:
+    """Whether a rule and earlier trials left no choice to what was drawn last.
+
+    Before the first trial has ended values are drawn one by one, in ignorance of what follows.
+    """
+    rule, others = case.settings.rule, _with_others_drawn_last(case, event)
+    return bool(rule and others) and all(
+        _is_refused(rule, params)
+        or any(_are_same(case, Event(-1, params), other) for other in known)
+        for params in others
+    )
 
 
 def _promises_distinct(case: OptunaCase, result: Run) -> bool:
