@@ -29,14 +29,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gp": BELOW_GP,
     "search": {"runtime", "space", "spec", "batch_function", "history"},
     "acquisition": {*BELOW_GP, "gp", "search"},
-    "insight": {*BELOW_GP, "gp"},
     "settings": BELOW_SUGGEST,
     "task": {*BELOW_SUGGEST, "settings"},
     "suggest": {*BELOW_SUGGEST, "settings", "task"},
+    "insight": {*BELOW_SUGGEST, "settings", "suggest"},
     "torch": {*BELOW_GP, "gp", "_extras"},
     "botorch": {"torch", "_extras"},
     "optuna": BELOW_HOSTS,
     "ax": {*BELOW_HOSTS, "torch", "botorch"},
+    "visualization": {*BELOW_HOSTS, "optuna", "ax", "_version"},
     "benchmarks": {*BELOW_HOSTS, "torch", "botorch", "optuna", "ax", "_version"},
 }
 ROOMS: dict[str, set[str]] = {
@@ -48,13 +49,14 @@ ROOMS: dict[str, set[str]] = {
     "report": {"problems", "methods", "results", "claims"},
 }
 FILES = sorted(ROOT.rglob("*.py"))
-# PyTorch and the hosts, by who may import them.
+# PyTorch, plotly and the hosts, by who may import them.
 HOSTS = {
     "torch": {"torch", "ax", "benchmarks"},
     "gpytorch": {"torch", "ax", "benchmarks"},
     "botorch": {"torch", "ax", "benchmarks"},
     "ax": {"ax", "benchmarks"},
     "optuna": {"optuna", "benchmarks"},
+    "plotly": {"visualization", "benchmarks"},
 }
 
 

@@ -7,9 +7,9 @@ predict, explain and be cross-validated, for which Ax wants data of at least two
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from ax.adapter.base import Adapter, BaseGenArgs, GenResults
@@ -44,13 +44,33 @@ from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
 from heat_plugins.spec.model import Model
-from heat_plugins.suggest import NoFeasiblePoint, Problem, Suggestion, suggest
+from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion, suggest
 
-__all__ = ["HeatAdapter", "HeatStartAdapter"]
+__all__ = ["HeatAdapter", "HeatStartAdapter", "StudyParts"]
 
 logger = get_logger(__name__)
 
 LARGEST_VALUE = 1e150  # that a model predicts
+
+
+class StudyParts(NamedTuple):
+    """What an adapter knows of an experiment.
+
+    Args:
+        codes: How parameters become columns.
+        observed: Arms and observations, transformed, in order of completion.
+        aim: What counts; None where nothing can be known about it.
+        history: The arms as points.
+        settings: Of the models.
+        limits: Where arms may be.
+    """
+
+    codes: HeatCodes
+    observed: ExperimentData
+    aim: Aim | None
+    history: History
+    settings: Settings
+    limits: Limits
 
 
 class HeatStartAdapter(Adapter):
@@ -173,16 +193,7 @@ class HeatStartAdapter(Adapter):
         metrics = sorted(self._observed.metric_signatures)
         aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
         pending = [features.parameters for features in distinct(pending_observations)]
-        failed, others = arms_without_data(self, set(self._observed.arm_data.index))
-        history = history_of(
-            self._codes,
-            self._observed,
-            aim,
-            self._points([*pending, *others]),
-            self._points([arm.parameters for arm in failed]),
-            [arm.time for arm in failed],
-            [arm.metadata for arm in failed],
-        )
+        history = self._history(aim, pending)
         fixed = self._fixed_columns(fixed_features)
         number = number_of_arms(self._experiment, pending_observations)
         suggestions: list[Suggestion] = []
@@ -208,6 +219,36 @@ class HeatStartAdapter(Adapter):
                 search_space, optimization_config, pending_observations, fixed_features, aim
             ),
             gen_metadata={Keys.EXPECTED_ACQF_VAL: [s.acquisition for s in suggestions]},
+        )
+
+    def _history(self, aim: Aim | None, pending: Sequence[TParameterization]) -> History:
+        """Return the history, with transformed parameters that are pending."""
+        failed, others = arms_without_data(self, set(self._observed.arm_data.index))
+        return history_of(
+            self._codes,
+            self._observed,
+            aim,
+            self._points([*pending, *others]),
+            self._points([arm.parameters for arm in failed]),
+            [arm.time for arm in failed],
+            [arm.metadata for arm in failed],
+        )
+
+    @usual_errors
+    def study_parts(self) -> StudyParts:
+        """Return what is known of the experiment, for models and pictures."""
+        args = self._get_transformed_gen_args(self._search_space)
+        config = args.optimization_config
+        aim = None
+        if config is not None and not self._is_waiting:
+            aim = Aim.of(config, sorted(self._observed.metric_signatures))
+        return StudyParts(
+            codes=self._codes,
+            observed=self._observed,
+            aim=aim,
+            history=self._history(aim, []),
+            settings=replace(self.generator.settings, model=self._model),
+            limits=self._limits,
         )
 
     def _suggest(

@@ -14,7 +14,7 @@ from ax.core.observation import ObservationFeatures
 from ax.core.types import TParameterization
 from ax.exceptions.core import AxError
 
-__all__ = ["FailedArm", "arms_without_data", "distinct", "number_of_arms"]
+__all__ = ["FailedArm", "arms_without_data", "distinct", "metadata_of", "number_of_arms"]
 
 
 class FailedArm(NamedTuple):
@@ -73,14 +73,14 @@ def arms_without_data(
             if trial.status.is_failed:
                 ended = trial.time_completed
                 time = math.inf if ended is None else ended.timestamp()
-                metadata = _metadata_of(trial, arm)
+                metadata = metadata_of(trial, arm)
                 failed.extend(FailedArm(time, parameters, metadata) for parameters in found)
             else:
                 others.extend(found)
     return sorted(failed, key=lambda arm: arm.time), others
 
 
-def _metadata_of(trial: BaseTrial, arm: Arm) -> Mapping[str, Any]:
+def metadata_of(trial: BaseTrial, arm: Arm) -> Mapping[str, Any]:
     """Return what the generator of an arm noted about it."""
     for run in trial.generator_runs:
         metadata = (run.candidate_metadata_by_arm_signature or {}).get(arm.signature)

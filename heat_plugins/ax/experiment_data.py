@@ -27,7 +27,16 @@ from heat_plugins.history import NO_REGION, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.space import Array, Bools
 
-__all__ = ["REGION_KEY", "Aim", "Side", "history_of", "in_order_of_completion", "sides_of"]
+__all__ = [
+    "REGION_KEY",
+    "Aim",
+    "Side",
+    "history_of",
+    "in_order_of_completion",
+    "region_in",
+    "sides_of",
+    "values_of",
+]
 
 # Where the trust region that an arm was asked for is kept, among the metadata of the arm.
 REGION_KEY = "heat_plugins:region"
@@ -147,11 +156,11 @@ def history_of(
     means = observed["mean"][list(aim.metrics)].to_numpy(dtype=float)  # (n, m)
     errors = observed["sem"][list(aim.metrics)].to_numpy(dtype=float)
     variances = np.minimum(np.abs(errors), LARGEST_ERROR) ** 2
-    values = _sums(means, aim.objectives)  # (n, M)
+    values = values_of(data, aim)
     constraints = _sums(means, aim.constraints) - aim.bounds  # (n, C)
     noise = _sums(variances, np.concatenate([aim.objectives, aim.constraints]) ** 2)
     metadata = arms["metadata"].tolist()
-    regions = np.array([_region(entry) for entry in metadata], dtype=np.int64)
+    regions = np.array([region_in(entry) for entry in metadata], dtype=np.int64)
     is_known: Bools = ~np.any(np.isnan(values), axis=1)
     completed = _completed(arms)[is_known]
     failed_after = np.searchsorted(completed, failed_at, side="right")
@@ -164,8 +173,16 @@ def history_of(
         constraints=constraints[is_known] if constraints.shape[1] else None,
         noise=None if np.isnan(noise[is_known]).all() else noise[is_known],
         failed_after=failed_after if len(failed_at) else None,
-        failed_region_ids=np.array([_region(entry) for entry in failed_metadata], dtype=np.int64),
+        failed_region_ids=np.array(
+            [region_in(entry) for entry in failed_metadata], dtype=np.int64
+        ),
     )
+
+
+def values_of(data: ExperimentData, aim: Aim) -> Array:
+    """Return the objectives (n, M) of arms, minimised; NaN where a metric has no data."""
+    observed = data.observation_data.reindex(data.arm_data.index)
+    return _sums(observed["mean"][list(aim.metrics)].to_numpy(dtype=float), aim.objectives)
 
 
 def in_order_of_completion(data: ExperimentData) -> ExperimentData:
@@ -193,7 +210,8 @@ def _sums(columns: Array, weights: Array) -> Array:
     return sums
 
 
-def _region(metadata: Mapping[str, Any]) -> int:
+def region_in(metadata: Mapping[str, Any]) -> int:
+    """Return the trust region that an arm was asked for, by its metadata."""
     region = metadata.get(REGION_KEY)
     return region if isinstance(region, int) and not isinstance(region, bool) else NO_REGION
 

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial
 
 from heat_plugins.space import Array
 
-__all__ = ["constraints_in", "constraints_of"]
+__all__ = ["constraint_names", "constraints_in", "constraints_of"]
 
 # Where Optuna keeps them: a list under the bare key (constraints_func, all versions), one
 # number under each key with a name behind it (Trial.set_constraint, from 5.0 on).
@@ -28,17 +28,23 @@ def constraints_of(found: Sequence[Mapping[str, float]]) -> Array | None:
 
     Of very many, the rarest are one: the largest of them, which is above 0 where any of them is.
     """
-    counts = Counter(name for constraints in found for name in constraints)
-    if not counts:
+    names = constraint_names(found)
+    if not names:
         return None
-    by_count = sorted(counts, key=lambda name: (-counts[name], name))
-    columns = {name: i for i, name in enumerate(sorted(by_count[:MOST_COLUMNS]))}
-    array = np.full((len(found), min(len(counts), MOST_COLUMNS + 1)), np.nan)
+    columns = {name: i for i, name in enumerate(names[:MOST_COLUMNS])}
+    array = np.full((len(found), len(names)), np.nan)
     for row, constraints in zip(array, found, strict=True):
         for name, number in constraints.items():
             column = columns.get(name, MOST_COLUMNS)
             row[column] = np.fmax(row[column], number)
     return array
+
+
+def constraint_names(found: Sequence[Mapping[str, float]]) -> list[str]:
+    """Return the names of the columns of :func:`constraints_of`."""
+    counts = Counter(name for constraints in found for name in constraints)
+    by_count = sorted(counts, key=lambda name: (-counts[name], name))
+    return sorted(by_count[:MOST_COLUMNS]) + ["others"] * (len(counts) > MOST_COLUMNS)
 
 
 def constraints_in(trial: FrozenTrial) -> dict[str, float]:

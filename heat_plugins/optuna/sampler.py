@@ -45,6 +45,9 @@ from heat_plugins.space import Array
 from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion, suggest
 
+if TYPE_CHECKING:
+    from heat_plugins.insight.study_data import StudyData
+
 __all__ = ["HeatSampler"]
 
 _MOST_OBJECTIVES = 4
@@ -426,6 +429,16 @@ class HeatSampler(BaseSampler):
             objective: Which objective, if there are several.
         """
         return explain_study(study, self._settings, self._rules, objective)
+
+    def study_data(self, study: Study) -> StudyData:
+        """Return what is known of a study, for models with the settings of this sampler.
+
+        Args:
+            study: A study of this sampler's search space.
+        """
+        from heat_plugins.optuna.study_facts import study_data
+
+        return study_data(study, self._settings, self._rules, self._is_feasible)
 
     def _reader_for(self, search_space: dict[str, BaseDistribution]) -> StudyReader:
         if self._reader is None or self._reader.search_space != search_space:

@@ -206,6 +206,11 @@ class StudyReader:
         return None if reported is None else [signs[0] * reported]
 
     @property
+    def observed_trials(self) -> list[FrozenTrial]:
+        """The trials with values that were last read, in the order of the history."""
+        return [row.trial for row in self._rows]
+
+    @property
     def _patience(self) -> float:
         """The age in seconds up to which a running trial is believed to run."""
         given = self._rules.pending_timeout

@@ -7,6 +7,9 @@ Other workers read the reservation (``reservation_record``) and the positions of
 from __future__ import annotations
 
 import math
+import os
+import platform
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +22,7 @@ from heat_plugins.optuna.reservation_record import RESERVATION_KEY, reservation
 from heat_plugins.space import Space
 from heat_plugins.suggest import Suggestion
 
-__all__ = ["write_ambiguous_choices", "write_record", "write_reservation"]
+__all__ = ["record_of", "write_ambiguous_choices", "write_record", "write_reservation"]
 
 _RECORD_KEY = "heat_plugins"
 
@@ -54,6 +57,19 @@ def write_record(
     study._storage.set_trial_user_attr(trial._trial_id, _RECORD_KEY, record)
 
 
+def record_of(trial: FrozenTrial) -> Mapping[str, Any]:
+    """Return what ``write_record`` wrote to a trial; nothing where that is something else."""
+    record = trial.user_attrs.get(_RECORD_KEY)
+    return record if isinstance(record, Mapping) else {}
+
+
+def _worker() -> str:
+    """Return who works on a trial: the machine, the process, and the thread if it is another."""
+    thread = threading.current_thread()
+    name = "" if thread is threading.main_thread() else f" {thread.name}"
+    return f"{platform.node()} {os.getpid()}{name}"
+
+
 def _record_of(suggestion: Suggestion, space: Space, seconds: float) -> dict[str, Any]:
     """Return how a suggestion came about, as JSON can have it."""
     region = suggestion.region
@@ -67,6 +83,7 @@ def _record_of(suggestion: Suggestion, space: Space, seconds: float) -> dict[str
         "evidence": {} if kernel_fit is None else dict(kernel_fit.evidence),
         "acquisition": suggestion.acquisition if math.isfinite(suggestion.acquisition) else None,
         "seconds": seconds,
+        "worker": _worker(),
     }
 
 

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial
 from heat_plugins import HeatSampler
 from heat_plugins.spec.structures import Additive, PermutationInvariant
 
-KEYS = {"region", "scale", "radius", "structure", "evidence", "acquisition", "seconds"}
+KEYS = {"region", "scale", "radius", "structure", "evidence", "acquisition", "seconds", "worker"}
 
 
 def letters(trial: optuna.Trial) -> float:
@@ -39,7 +39,7 @@ def test_every_trial_that_the_sampler_chose_has_a_record(storage: BaseStorage | 
         assert json.loads(json.dumps(record)) == record
         assert 0.0 < record["seconds"] < 600.0
     for record in records(study)[:3]:  # at random
-        others = {name: record[name] for name in KEYS - {"seconds", "evidence"}}
+        others = {name: record[name] for name in KEYS - {"seconds", "evidence", "worker"}}
         assert others == dict.fromkeys(others) and record["evidence"] == {}
     for record in records(study)[3:]:
         assert record["region"] == 0 and 0.0 < record["scale"] <= 1.0

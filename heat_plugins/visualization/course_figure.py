@@ -1,0 +1,158 @@
+"""The course of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from heat_plugins.history import NO_REGION
+from heat_plugins.insight.course import best_so_far, hypervolume_so_far, lanes_of
+from heat_plugins.insight.study_data import ObjectiveFacts, TrialFacts
+from heat_plugins.insight.study_model import StudyModel
+from heat_plugins.space import Array
+from heat_plugins.visualization.course_rows import (
+    LOOKS,
+    Row,
+    add_markers,
+    expected_row,
+    kind_of,
+    lanes_row,
+    region_row,
+)
+from heat_plugins.visualization.reading import of_model
+from heat_plugins.visualization.style import (
+    GREY,
+    SIDE_LEGEND,
+    SO_FAR,
+    goal,
+    nothing,
+    number,
+    titled,
+)
+
+__all__ = ["plot_course"]
+
+ROW_HEIGHT, GAP, HEAD, FOOT = 330, 56, 110, 60  # pixels; rows say which share of a height
+
+
+@of_model
+def plot_course(study: StudyModel) -> go.Figure:
+    """Plot the course of a search: values and the best so far, failures, regions, workers.
+
+    Of several objectives it is the hypervolume of what the trials dominate. The expected
+    improvement, the size of trust regions and who ran a trial are there where
+    ``HeatSampler(record=True)`` wrote them; times and failures are known of every study.
+
+    Args:
+        study: A study, a client or an experiment of Ax, or what ``read`` returned.
+    """
+    data, title = study.data, "Course of the search"
+    trials = [trial for trial in data.trials if trial.state != "running"]
+    if not trials:
+        return nothing(title, "No trial has ended yet.")
+    rows = [_values_row(data.objectives, trials)]
+    if any(trial.acquisition is not None for trial in trials):
+        rows.append(expected_row(trials))
+    if any(trial.region != NO_REGION for trial in trials):
+        rows.append(region_row(trials))
+    lanes = lanes_of(trials)
+    if len(lanes.names) - lanes.n_unnamed > 1 or lanes.n_unnamed > 1:
+        rows.append(lanes_row(trials, lanes))
+    total = sum(row.height for row in rows)
+    inner = ROW_HEIGHT * total + GAP * (len(rows) - 1)
+    figure = make_subplots(
+        len(rows),
+        1,
+        row_heights=[row.height / total for row in rows],
+        subplot_titles=[row.title for row in rows],
+        vertical_spacing=GAP / inner,
+    )
+    figure.update_annotations(font_size=13, x=0.0, xanchor="left")
+    for index, row in enumerate(rows, start=1):
+        row.draw(figure, index)
+    figure.update_xaxes(title_text=rows[-1].x_title, row=len(rows), col=1)
+    n_failed = sum(trial.state == "failed" for trial in trials)
+    figure.update_layout(
+        title=titled(title, f"{len(trials)} trials, {n_failed} of them failed"),
+        height=HEAD + FOOT + int(inner),
+        margin={"t": HEAD, "b": FOOT},
+        legend={**SIDE_LEGEND, "y": 1.0 + 4.0 / inner},
+    )
+    return figure
+
+
+def _values_row(objectives: Sequence[ObjectiveFacts], trials: Sequence[TrialFacts]) -> Row:
+    has_one = len(objectives) == 1
+    best = (
+        best_so_far(trials, objectives[0]) if has_one else hypervolume_so_far(trials, objectives)
+    )
+
+    def draw(figure: go.Figure, row: int) -> None:
+        if has_one:
+            _add_values(figure, row, trials, objectives[0])
+        else:
+            _add_valueless(figure, row, trials, 0.0)
+        line = {"color": SO_FAR, "shape": "hv", "width": 2}
+        numbers = [trial.number for trial in trials]
+        trace = go.Scatter(x=numbers, y=best, mode="lines", line=line, name="best so far")
+        figure.add_trace(trace, row=row, col=1)
+
+    return Row(goal(objectives[0]) if has_one else "Hypervolume", 1.0, draw)
+
+
+def _add_values(
+    figure: go.Figure, row: int, trials: Sequence[TrialFacts], objective: ObjectiveFacts
+) -> None:
+    """Draw the values of trials; those without a finite one at the worse end."""
+    values = np.array([trial.values[0] if trial.values else np.nan for trial in trials])
+    low, high = _range_of(values[np.isfinite(values)])
+    for kind, look in LOOKS.items():
+        some = [
+            (trial.number, value)
+            for trial, value in zip(trials, values.tolist(), strict=True)
+            if kind_of(trial) == kind and np.isfinite(value)
+        ]
+        if some:
+            texts = [f"trial {n}: {number(value)}" for n, value in some]
+            add_markers(figure, row, [n for n, _ in some], [v for _, v in some], texts, look)
+    figure.update_yaxes(range=[low, high], row=row, col=1)
+    margin = 0.03 * (high - low)
+    worst = low + margin if objective.is_maximised else high - margin
+    _add_valueless(figure, row, trials, worst)
+    infinite = [
+        (trial.number, value)
+        for trial, value in zip(trials, values.tolist(), strict=True)
+        if np.isinf(value)
+    ]
+    if infinite:
+        texts = [f"trial {n}: {number(value)}" for n, value in infinite]
+        ends = [high - margin if value > 0.0 else low + margin for _, value in infinite]
+        look = ("infinite value", GREY, "asterisk-open")
+        add_markers(figure, row, [n for n, _ in infinite], ends, texts, look)
+
+
+def _range_of(finite: Array) -> tuple[float, float]:
+    """Return the range to show: all values, unless a few far away would hide the others."""
+    if not len(finite):
+        return 0.0, 1.0
+    low, high = float(finite.min()), float(finite.max())
+    inner_low, inner_high = (float(q) for q in np.quantile(finite, [0.05, 0.95]))
+    reach = 4.0 * (inner_high - inner_low)
+    if reach > 0.0:
+        low, high = max(low, inner_low - reach), min(high, inner_high + reach)
+    margin = 0.07 * (high - low) or max(abs(low), 1.0) * 0.1
+    return low - margin, high + margin
+
+
+def _add_valueless(
+    figure: go.Figure, row: int, trials: Sequence[TrialFacts], height: float
+) -> None:
+    """Draw trials that ended without a value, at some height."""
+    for kind in ("failed", "pruned"):
+        numbers = [t.number for t in trials if t.state == kind and t.values is None]
+        if numbers:
+            texts = [f"trial {n} {kind}" for n in numbers]
+            add_markers(figure, row, numbers, [height] * len(numbers), texts, LOOKS[kind])
