@@ -125,7 +125,8 @@ def pair_shares(
 ) -> list[PairShare]:
     """Return the shares of all pairs of columns, the largest first.
 
-    Pairs that exist together nowhere, or not with all of their values, have none.
+    What two do together counts where both exist. Pairs that exist together nowhere, or not with
+    all of their values, have no share.
     """
     everywhere = even_points(space, 4 * N_BACKGROUND, np.random.default_rng(0))
     if conditions is not None:
@@ -133,14 +134,21 @@ def pair_shares(
     variance = float(function(everywhere).var())
     found = []
     for first, second in combinations(columns, 2):
-        places = tuple(places_of(space.parameters[i], N_PLACES) for i in (first, second))
-        table = pair_table(
-            space, function, (first, second), (places[0], places[1]), conditions
-        )
+        places = tuple(_typical(space.parameters[i]) for i in (first, second))
+        table = pair_table(space, function, (first, second), (places[0], places[1]), conditions)
         rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
-        share = float(np.mean(rest**2)) / variance if variance > 0.0 else 0.0
+        together = np.mean(~np.isnan(everywhere[:, [first, second]]).any(axis=1))
+        share = float(np.mean(rest**2) * together) / variance if variance > 0.0 else 0.0
         found.append(PairShare(first, second, 0.0 if np.isnan(share) else share))
     return sorted(found, key=lambda pair: -pair.share)
+
+
+def _typical(parameter: Parameter) -> Array:
+    """Return some places (r,) that stand for the same share of the space each."""
+    if parameter.n_levels <= N_PLACES:
+        return parameter.levels()
+    middles = (np.arange(N_PLACES) + 0.5) / N_PLACES
+    return np.unique(parameter.from_uniform(middles))
 
 
 def _settled(

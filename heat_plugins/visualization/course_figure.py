@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from heat_plugins.gp.outcome_transform import BAD_SIDE_LIMIT
 from heat_plugins.history import NO_REGION
 from heat_plugins.insight.course import best_so_far, hypervolume_so_far, lanes_of
 from heat_plugins.insight.study_data import ObjectiveFacts, TrialFacts
@@ -106,45 +107,45 @@ def _values_row(objectives: Sequence[ObjectiveFacts], trials: Sequence[TrialFact
 def _add_values(
     figure: go.Figure, row: int, trials: Sequence[TrialFacts], objective: ObjectiveFacts
 ) -> None:
-    """Draw the values of trials; those without a finite one at the worse end."""
+    """Draw the values of trials, and at the ends of the axis those that are beyond it."""
     values = np.array([trial.values[0] if trial.values else np.nan for trial in trials])
-    low, high = _range_of(values[np.isfinite(values)])
-    for kind, look in LOOKS.items():
-        some = [
-            (trial.number, value)
-            for trial, value in zip(trials, values.tolist(), strict=True)
-            if kind_of(trial) == kind and np.isfinite(value)
-        ]
-        if some:
-            texts = [f"trial {n}: {number(value)}" for n, value in some]
-            add_markers(figure, row, [n for n, _ in some], [v for _, v in some], texts, look)
-    figure.update_yaxes(range=[low, high], row=row, col=1)
+    low, high = _range_of(values[np.isfinite(values)], objective.sign)
     margin = 0.03 * (high - low)
-    worst = low + margin if objective.is_maximised else high - margin
-    _add_valueless(figure, row, trials, worst)
-    infinite = [
-        (trial.number, value)
-        for trial, value in zip(trials, values.tolist(), strict=True)
-        if np.isinf(value)
+    figure.update_yaxes(range=[low, high], row=row, col=1)
+    is_within = (values >= low) & (values <= high)
+    groups = [
+        (look, is_within & np.array([kind_of(trial) == kind for trial in trials]))
+        for kind, look in LOOKS.items()
     ]
-    if infinite:
-        texts = [f"trial {n}: {number(value)}" for n, value in infinite]
-        ends = [high - margin if value > 0.0 else low + margin for _, value in infinite]
-        look = ("infinite value", GREY, "asterisk-open")
-        add_markers(figure, row, [n for n, _ in infinite], ends, texts, look)
+    beyond = ("infinite, or beyond the axis", GREY, "asterisk-open")
+    for look, rows in [*groups, (beyond, ~np.isnan(values) & ~is_within)]:
+        numbers = [trials[i].number for i in np.flatnonzero(rows)]
+        heights = values[rows]
+        if look is beyond:
+            heights = np.clip(heights, low + margin, high - margin)
+        texts = [
+            f"trial {n}: {number(value)}" for n, value in zip(numbers, values[rows], strict=True)
+        ]
+        if numbers:
+            add_markers(figure, row, numbers, heights.tolist(), texts, look)
+    _add_valueless(figure, row, trials, low + margin if objective.is_maximised else high - margin)
 
 
-def _range_of(finite: Array) -> tuple[float, float]:
-    """Return the range to show: all values, unless a few far away would hide the others."""
+def _range_of(finite: Array, sign: float) -> tuple[float, float]:
+    """Return the range to show: all values, but for bad ones that would hide the others.
+
+    Those are as far away that models pull them in, too.
+    """
     if not len(finite):
         return 0.0, 1.0
-    low, high = float(finite.min()), float(finite.max())
-    inner_low, inner_high = (float(q) for q in np.quantile(finite, [0.05, 0.95]))
-    reach = 4.0 * (inner_high - inner_low)
-    if reach > 0.0:
-        low, high = max(low, inner_low - reach), min(high, inner_high + reach)
-    margin = 0.07 * (high - low) or max(abs(low), 1.0) * 0.1
-    return low - margin, high + margin
+    minimised = sign * finite
+    middle, good = (float(q) for q in np.quantile(minimised, [0.5, 0.1]))
+    best, worst = float(minimised.min()), float(minimised.max())
+    if middle > good:
+        worst = min(worst, middle + BAD_SIDE_LIMIT * (middle - good))
+    margin = 0.07 * (worst - best) or max(abs(best), 1.0) * 0.1
+    low, high = sorted((sign * (best - margin), sign * (worst + margin)))
+    return low, high
 
 
 def _add_valueless(

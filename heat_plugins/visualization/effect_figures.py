@@ -15,7 +15,6 @@ from heat_plugins.visualization.reading import check_objective, columns_of, of_m
 from heat_plugins.visualization.style import (
     GREY,
     MAIN,
-    MOST_SHOWN,
     OTHER,
     SIDE_LEGEND,
     goal,
@@ -57,17 +56,18 @@ def plot_effects(
     if not columns:
         return nothing(title, "No parameter was named.")
     facts = study.data.objectives[objective]
-    panels = Panels([study.space.names[column] for column in columns], "effect")
-    for index, column in enumerate(columns):
-        parameter, seen = study.space.parameters[column], study.history.points[:, column]
-        axis = ParameterAxis.of(parameter, N_PLACES, seen)
+    axes = [
+        ParameterAxis.of(study.space.parameters[column], N_PLACES, study.history.points[:, column])
+        for column in columns
+    ]
+    panels = Panels(axes, "effect")
+    for index, (column, axis) in enumerate(zip(columns, axes, strict=True)):
         effects = effects_of(study.space, model.surrogate, column, axis.places, study.conditions)
         if not effects:
             continue
         means = model.scale * np.array([effect.mean for effect in effects])
         deviations = abs(model.scale) * np.array([effect.deviation for effect in effects])
-        left_out = f"<br>{axis.left_out} rarer choices are not shown" if axis.left_out else ""
-        panels.add_curve(index, axis, means, deviations, left_out)
+        panels.add_curve(index, means, deviations)
         panels.figure.add_hline(0.0, line={"color": GREY, "width": 1}, **panels.place(index))
     panels.figure.update_layout(
         title=titled(
@@ -98,7 +98,7 @@ def plot_importances(study: StudyModel, *, objective: int = 0) -> go.Figure:
     shares = study.shares(objective)
     if not shares.total.any():
         return nothing(title, "All values are the same, as far as the model can tell.")
-    columns = ranked(shares.total.tolist(), MOST_SHOWN)[::-1]  # the first bar is at the bottom
+    columns = ranked(shares.total.tolist())[::-1]  # the first bar is at the bottom
     first, total = shares.first[columns], shares.total[columns]
     names = [study.space.names[column] for column in columns]
     figure = go.Figure()

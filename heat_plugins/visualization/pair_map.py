@@ -108,6 +108,9 @@ class PairMap:
             if axis.is_listed and not is_best:
                 at += rng.uniform(-JITTER, JITTER, len(at))
             places.append(at)
+        is_there = ~np.isnan(places).any(axis=0)
+        if not is_there.any():
+            return
         marker = {
             "color": colour,
             "symbol": symbol,
@@ -118,12 +121,12 @@ class PairMap:
             marker |= {"color": BEST, "symbol": "star", "size": 15}
         figure.add_trace(
             go.Scatter(
-                x=places[0],
-                y=places[1],
+                x=places[0][is_there],
+                y=places[1][is_there],
                 mode="markers",
                 name=name,
                 marker=marker,
-                hovertext=list(texts),
+                hovertext=[text for text, there in zip(texts, is_there, strict=True) if there],
                 hoverinfo="text",
             )
         )

@@ -16,7 +16,7 @@ from heat_plugins.visualization.style import BAND, MAIN, number, shown
 __all__ = ["Panels"]
 
 MOST_COLUMNS = 4
-ROW_HEIGHT, HEAD, FOOT = 210, 90, 60  # pixels
+ROW_HEIGHT, GAP, LONG_GAP, HEAD = 165, 62, 115, 90  # pixels
 TWO_SIDED_95 = 1.96
 
 
@@ -27,43 +27,44 @@ class Panels:
         figure: The figure.
 
     Args:
-        names: Of the panels.
+        axes: The horizontal axes of the panels, one for each.
         y_title: What is on the vertical axis of all.
     """
 
-    def __init__(self, names: Sequence[str], y_title: str) -> None:
-        self._columns = min(MOST_COLUMNS, len(names))
-        rows = -(-len(names) // self._columns)
+    def __init__(self, axes: Sequence[ParameterAxis], y_title: str) -> None:
+        self._axes = axes
+        self._columns = min(MOST_COLUMNS, len(axes))
+        rows = -(-len(axes) // self._columns)
+        gap = LONG_GAP if any(axis.has_long_names for axis in axes) else GAP
+        inner = ROW_HEIGHT * rows + gap * (rows - 1)
         self.figure = make_subplots(
             rows,
             self._columns,
-            subplot_titles=[shown(name) for name in names],
+            subplot_titles=[shown(axis.parameter.name) for axis in axes],
             shared_yaxes=True,
             horizontal_spacing=0.03,
-            vertical_spacing=min(0.32 / rows, 0.25),
+            vertical_spacing=gap / inner,
         )
         self.figure.update_annotations(font_size=13)
         self.figure.update_layout(
-            height=HEAD + FOOT + ROW_HEIGHT * rows,
-            margin={"t": HEAD, "b": FOOT, "l": 70, "r": 20},
+            height=HEAD + gap + inner,
+            margin={"t": HEAD, "b": gap, "l": 70, "r": 20},
             showlegend=False,
         )
         self.figure.update_yaxes(matches="y", automargin=True, nticks=6)
-        for row in range(1, rows + 1):
-            self.figure.update_yaxes(title_text=y_title, row=row, col=1)
-        self._rows = rows
+        self.figure.update_yaxes(title_text=y_title, col=1)
 
     def place(self, index: int) -> dict[str, int]:
         """Return where a panel is."""
         return {"row": index // self._columns + 1, "col": index % self._columns + 1}
 
-    def add_curve(
-        self, index: int, axis: ParameterAxis, means: Array, deviations: Array, unit: str
-    ) -> None:
+    def add_curve(self, index: int, means: Array, deviations: Array) -> None:
         """Draw means (r,) with 95 % intervals: dots with bars for listed values, else a band."""
+        axis = self._axes[index]
         x, reach = axis.positions, TWO_SIDED_95 * deviations
+        rest = f"<br>{axis.left_out} rarer choices are not shown" if axis.left_out else ""
         texts = [
-            f"{name}: {number(mean)}<br>{number(mean - r)} to {number(mean + r)} (95 %){unit}"
+            f"{name}: {number(mean)}<br>{number(mean - r)} to {number(mean + r)} (95 %){rest}"
             for name, mean, r in zip(axis.names, means, reach, strict=True)
         ]
         style: dict[str, Any] = {"hovertext": texts, "hoverinfo": "text"}

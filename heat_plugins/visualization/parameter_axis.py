@@ -18,6 +18,7 @@ __all__ = ["ParameterAxis"]
 MOST_LISTED = 12  # values of a number that are shown one by one
 MOST_CHOICES = 16  # of a categorical parameter
 MOST_DETAILED, MOST_POWERS = 2.0, 5.0  # decades with ticks between them, and powers at all
+MOST_LETTERS = 40  # side by side in a small figure
 LONGEST_TICK = 14  # characters
 
 
@@ -92,6 +93,12 @@ class ParameterAxis:
         texts = [number(v) if isinstance(v, float) else str(v) for v in values]
         # 1 and "1" may be two choices.
         return [repr(v) if texts.count(t) > 1 else t for v, t in zip(values, texts, strict=True)]
+
+    @property
+    def has_long_names(self) -> bool:
+        """Whether names do not fit side by side into a small figure."""
+        texts = [shown(text, LONGEST_TICK) for text in self._texts] if self.is_listed else []
+        return max(map(len, texts), default=0) * len(texts) > MOST_LETTERS
 
     def layout(self, longest: int = LONGEST_TICK) -> dict[str, Any]:
         """Return the settings of a plotly axis, with names of so many characters."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -59,13 +58,12 @@ def report(study: Any, path: str | Path, *, sampler: Any = None) -> Path:
     model = read(study, sampler)
     sections = list(_sections(model))
     links = "".join(
-        f'<a href="#part{i}">{html.escape(section.title)}</a>'
-        for i, section in enumerate(sections)
+        f'<a href="#part{i}">{_text(section.title)}</a>' for i, section in enumerate(sections)
     )
     body = [f"<h1>Report of a study</h1>{_summary(model)}<nav>{links}</nav>"]
     is_first = True
     for i, section in enumerate(sections):
-        body.append(f'<h2 id="part{i}">{html.escape(section.title)}</h2><p>{section.text}</p>')
+        body.append(f'<h2 id="part{i}">{_text(section.title)}</h2><p>{section.text}</p>')
         for j, figure in enumerate(section.figures):
             body.append(
                 plotly.io.to_html(
@@ -105,9 +103,9 @@ def _sections(model: StudyModel) -> Iterator[Section]:
             [plot_front(model, pair) for pair in combinations(range(n), 2)],
         )
     for index, objective in enumerate(model.data.objectives):
-        suffix = "" if n == 1 else f": {_text(objective.name)}"
+        of = "" if n == 1 else f" for {objective.name}"
         yield Section(
-            f"What matters{html.unescape(suffix)}",
+            f"What matters{of}",
             "Shares of the variance of what the model expects over the whole space, and what each "
             "value does on average. Where few trials are the model knows little, which intervals "
             "show.",
@@ -115,18 +113,18 @@ def _sections(model: StudyModel) -> Iterator[Section]:
         )
         if len(model.space) > 1:
             yield Section(
-                f"Pairs{html.unescape(suffix)}",
+                f"Pairs of parameters{of}",
                 "What two parameters do together that neither does alone, and the pair that does "
                 "most.",
                 [plot_interactions(model, objective=index), plot_pair(model, objective=index)],
             )
         yield Section(
-            f"Around the best trial{html.unescape(suffix)}",
+            f"Around {'the best trial' if n == 1 else 'a trial of the front'}{of}",
             "What the model expects if one parameter changes and the others stay.",
             [plot_slices(model, objective=index)],
         )
         yield Section(
-            f"Can the model be trusted?{html.unescape(suffix)}",
+            f"How good the model is{of}",
             "A model that cannot predict trials which it has not seen says little about effects. "
             "With few trials, or after a search has settled, that is usual.",
             [plot_quality(model, objective=index)],

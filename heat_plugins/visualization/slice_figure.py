@@ -48,13 +48,14 @@ def plot_slices(
         columns = [column for column in chosen if column in there]
     if not columns:
         return nothing(title, "None of the parameters exists in the best trial.")
-    panels = Panels([study.space.names[column] for column in columns], "expected value")
-    for index, column in enumerate(columns):
-        seen = study.history.points[:, column]
-        axis = ParameterAxis.of(study.space.parameters[column], N_PLACES, seen)
+    axes = [
+        ParameterAxis.of(study.space.parameters[column], N_PLACES, study.history.points[:, column])
+        for column in columns
+    ]
+    panels = Panels(axes, "expected value")
+    for index, (column, axis) in enumerate(zip(columns, axes, strict=True)):
         points = slice_points(study.space, centre, column, axis.places, study.conditions)
-        means, deviations = model.posterior(points)
-        panels.add_curve(index, axis, means, deviations, "")
+        panels.add_curve(index, *model.posterior(points))
         value = facts.sign * study.data.history.objectives[row, objective]
         panels.figure.add_trace(
             go.Scatter(

@@ -36,7 +36,9 @@ def drawn(distribution, rng):
     return float(rng.uniform(low, high))
 
 
-def random_study(space, value_of, n=40, directions=("minimize",), failing=None, limit=None, seed=0):
+def random_study(
+    space, value_of, n=40, directions=("minimize",), failing=None, limit=None, seed=0
+):
     """Return a study of random trials.
 
     Args:
@@ -160,7 +162,7 @@ def many_parameters():
 
 def two_objectives():
     def values(params, rng):
-        loss = mixed_value(params, rng)
+        loss = mixed_value(params, rng) - 0.4 * math.log2(params["units"])
         return loss, params["units"] * params["layers"] / 100.0
 
     return random_study(MIXED, values, 60, ["minimize", "minimize"])
@@ -193,8 +195,12 @@ def ugly_names():
     """Names and choices that are long, not ASCII, markup, or equal to each other as text."""
     space = {
         UGLY: CategoricalDistribution([UGLY, "</script>", "&lt;i&gt;", "<br>line<br>", "$x^2$"]),
-        "Größe der Schätzung (日本語) \U0001f600": CategoricalDistribution(["ä", "ß", "日本", "\u202e"]),
-        "a_very_long_name_" * 8: CategoricalDistribution(["choice_" * 20 + str(i) for i in range(9)]),
+        "Größe der Schätzung (日本語) \U0001f600": CategoricalDistribution(
+            ["ä", "ß", "日本", "\u202e"]
+        ),
+        "a_very_long_name_" * 8: CategoricalDistribution(
+            ["choice_" * 20 + str(i) for i in range(9)]
+        ),
         "same text": CategoricalDistribution([1, "1", "True", None, "None"]),
         "line\nbreak\ttab": FloatDistribution(0.0, 1.0),
         "": IntDistribution(-(2**60), 2**60),
