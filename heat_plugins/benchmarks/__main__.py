@@ -89,6 +89,9 @@ def _list(arguments: argparse.Namespace) -> None:
     print(f"\nOf the plan {len(plan)} studies can be run here; {len(plan) - len(left)} have been.")
 
 
+_BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+
+
 # -------------------------------------------------------------------------------- run
 _RESULTS_HELP = f"files of raw results (default {RESULTS})"
 
@@ -234,7 +237,8 @@ def _progress(
         total=len(jobs),
         unit="study",
         file=sys.stderr,
-        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]",
+        disable=None,  # on a terminal only
+        bar_format=_BAR,
     ) as bar:
         for line in studies:
             bar.update()
@@ -270,13 +274,23 @@ def _report(arguments: argparse.Namespace) -> None:
     from heat_plugins.benchmarks.report import pages as report
 
     _check_files(arguments.results)
-    report.write(
-        arguments.results,
-        arguments.folder,
-        figures=not arguments.no_figures,
-        html=arguments.html,
-        readme=arguments.readme,
-    )
+    tqdm = require("tqdm", extra="benchmarks").tqdm
+    with tqdm(unit="step", file=sys.stderr, disable=None, bar_format=_BAR) as bar:
+
+        def show(step: str, n_steps: int) -> None:
+            bar.total = n_steps
+            bar.update(int(bool(bar.desc)))  # the step before has ended
+            bar.set_description(step)
+
+        report.write(
+            arguments.results,
+            arguments.folder,
+            figures=not arguments.no_figures,
+            html=arguments.html,
+            readme=arguments.readme,
+            on_step=show,
+        )
+        bar.update()
     print(f"written: {(arguments.folder / 'README.md').resolve()}")
 
 

@@ -13,6 +13,7 @@ from optuna.trial import TrialState
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import scale_of
 from heat_plugins.insight.effects import order_shares, single_effects
+from heat_plugins.optuna.explanation_html import as_html
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace
 from heat_plugins.runtime.floating_point import usual_errors
@@ -89,6 +90,10 @@ class Explanation:
         if self.failures is not None:
             lines += _lines_of_failures(self.failures)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Return tables for notebooks."""
+        return as_html(self)
 
 
 def _lines_of_shares(shares: Mapping[str, Share]) -> list[str]:

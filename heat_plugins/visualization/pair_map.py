@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from heat_plugins.space import Array, Space
+from heat_plugins.space import Array, Bools, Space
 from heat_plugins.visualization.parameter_axis import ParameterAxis
 from heat_plugins.visualization.style import BEST, SIDE_LEGEND, number, shown
 
@@ -108,7 +108,7 @@ class PairMap:
             if axis.is_listed and not is_best:
                 at += rng.uniform(-JITTER, JITTER, len(at))
             places.append(at)
-        is_there = ~np.isnan(places).any(axis=0)
+        is_there: Bools = np.all(~np.isnan(places), axis=0)
         if not is_there.any():
             return
         marker = {

@@ -7,14 +7,14 @@ or the package of each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from heat_plugins.benchmarks.claims.all_claims import all_claims, claims_page, summary_table
 from heat_plugins.benchmarks.claims.claim import Claim
 from heat_plugins.benchmarks.report.duels import Duel, duel_summary, duel_table, duels
 from heat_plugins.benchmarks.report.main_table import MainTable, main_table
-from heat_plugins.benchmarks.report.pictures import draw_all, pictures
+from heat_plugins.benchmarks.report.pictures import draw_all, n_steps, pictures
 from heat_plugins.benchmarks.report.problem_table import problem_table
 from heat_plugins.benchmarks.report.small_tables import SMALL_LENGTHS, failures_table, lengths_at
 from heat_plugins.benchmarks.report.time_tables import (
@@ -37,7 +37,9 @@ from heat_plugins.benchmarks.results.markdown import number, write_page
 from heat_plugins.benchmarks.results.statistics import Results
 from heat_plugins.benchmarks.results.time_ratios import time_ratios
 
-__all__ = ["write"]
+__all__ = ["OnStep", "write"]
+
+OnStep = Callable[[str, int], None]  # what begins, and how many steps there are
 
 
 def write(
@@ -46,6 +48,7 @@ def write(
     figures: bool = True,
     html: bool = False,
     readme: Path | None = None,
+    on_step: OnStep = lambda step, n_steps: None,
 ) -> None:
     """Write the pages of a report and facts.json.
 
@@ -57,13 +60,18 @@ def write(
         figures: Whether to draw figures, as PNG, beside the pages; old ones stay otherwise.
         html: Whether to write figures to zoom in too, into ``html`` below the folder.
         readme: A page that shows the main table too, between two comments.
+        on_step: Called before each step, with what it is and how many there are, as far as is
+            known by then.
     """
+    on_step("reading results", 1)
     results = load(paths)
+    n_all = 2 + (n_steps(results) if figures else 0)
     folder.mkdir(parents=True, exist_ok=True)
     write_facts(results, folder)
     speed_rows = read_speed(paths)
     if figures:
-        draw_all(results, speed_rows, folder, html)
+        draw_all(results, speed_rows, folder, html, lambda name: on_step(f"drawing {name}", n_all))
+    on_step("writing pages", n_all)
     all_duels = duels(results)
     claims = all_claims(results, speed_rows)
     write_page(folder / "README.md", _main_page(results, all_duels, claims, folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ from heat_plugins.benchmarks.results.evidence import (
 from heat_plugins.benchmarks.results.statistics import Results
 from heat_plugins.benchmarks.results.time_ratios import Ratios, time_ratios
 
-__all__ = ["Picture", "draw_all", "pictures"]
+__all__ = ["Picture", "draw_all", "n_steps", "pictures"]
 
 N_FOR_TIME = 4  # problems in the figure of values over time
 
@@ -147,7 +147,11 @@ def _by_variant(problems: Sequence[str]) -> list[list[str]]:
 
 
 def draw_all(
-    results: Results, speed_rows: Sequence[Mapping[str, Any]], folder: Path, html: bool
+    results: Results,
+    speed_rows: Sequence[Mapping[str, Any]],
+    folder: Path,
+    html: bool,
+    on_step: Callable[[str], None] = lambda step: None,
 ) -> None:
     """Draw all figures into a folder, perhaps also as pages to zoom in.
 
@@ -156,8 +160,10 @@ def draw_all(
         speed_rows: Rows of ``kernel_speed`` and ``cell_regression``, each with its ``kind``.
         folder: Where the figures go.
         html: Whether to draw pages to zoom in, too.
+        on_step: Called before each of ``n_steps`` with what is drawn next.
     """
     for picture in pictures(results):
+        on_step(picture.name)
         arguments = picture.grid, picture.methods
         drawing.curves(results, *arguments, folder / f"{picture.name}.png", picture.dotted)
         if html:
@@ -165,11 +171,13 @@ def draw_all(
             figures_html.curves_html(results, *arguments, page, picture.dotted)
             # Not worth keeping under version control: megabytes, and made in seconds.
             (page.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+    on_step("predictions and times")
     predictions = correlations_of(speed_rows)
     drawing.correlations(predictions, [*GRAPH_METHODS], folder / "cell-predictions.png")
     evaluations = full_lengths(results, main_problems(results))
     _draw_times(time_ratios(results, evaluations), folder / "seconds.png")
     _draw_times(pipeline_times(results), folder / "pipeline-seconds.png")
+    on_step("values over time")
     drawing.curves_over_time(
         results,
         _for_time(results, evaluations),
@@ -177,6 +185,11 @@ def draw_all(
         OBJECTIVE_SECONDS,
         folder / "equal-time.png",
     )
+
+
+def n_steps(results: Results) -> int:
+    """Return how many steps ``draw_all`` takes."""
+    return len(pictures(results)) + 2
 
 
 def _draw_times(times: Ratios | None, path: Path) -> None:
