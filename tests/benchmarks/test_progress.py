@@ -24,26 +24,32 @@ class Screen(io.StringIO):
         return self.is_terminal
 
 
-@pytest.fixture(params=[True, False], ids=["terminal", "file"])
-def screen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Screen:
-    found = Screen(request.param)
-    monkeypatch.setattr(sys, "stderr", found)
-    return found
+SCREENS = pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "file"])
 
 
-def test_runs_show_their_progress_on_a_terminal_alone(screen: Screen) -> None:
+@SCREENS
+def test_runs_show_their_progress_on_a_terminal_alone(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Screen(is_terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
     lines = studies("p", {"Random": 1.0}, n_seeds=3)
     jobs = [Job("p", "Random", seed, 60) for seed in range(3)]
     assert [*command._progress(iter(lines), jobs, [], 1)] == []
-    assert ("3/3" in screen.getvalue()) == screen.is_terminal
-    assert bool(screen.getvalue()) == screen.is_terminal
+    assert ("3/3" in screen.getvalue()) == is_terminal
+    assert bool(screen.getvalue()) == is_terminal
 
 
-def test_reports_show_their_progress_on_a_terminal_alone(screen: Screen, tmp_path: Path) -> None:
+@SCREENS
+def test_reports_show_their_progress_on_a_terminal_alone(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    screen = Screen(is_terminal)
+    monkeypatch.setattr(sys, "stderr", screen)
     path = written(studies("p", {"HeatSampler": 1.0, "TPE": 2.0}, n_seeds=2), tmp_path / "a.jsonl")
     command.main(
         ["report", "--results", str(path), "--folder", str(tmp_path / "out"), "--no-figures"]
     )
     assert (tmp_path / "out" / "README.md").exists()
-    assert ("2/2" in screen.getvalue()) == screen.is_terminal
-    assert bool(screen.getvalue()) == screen.is_terminal
+    assert ("2/2" in screen.getvalue()) == is_terminal
+    assert bool(screen.getvalue()) == is_terminal
