@@ -276,10 +276,12 @@ def _report(arguments: argparse.Namespace) -> None:
     _check_files(arguments.results)
     tqdm = require("tqdm", extra="benchmarks").tqdm
     with tqdm(unit="step", file=sys.stderr, disable=None, bar_format=_BAR) as bar:
+        begun: list[str] = []
 
         def show(step: str, n_steps: int) -> None:
+            bar.update(len(begun) and 1)  # the step before has ended
+            begun.append(step)
             bar.total = n_steps
-            bar.update(int(bool(bar.desc)))  # the step before has ended
             bar.set_description(step)
 
         report.write(

@@ -41,7 +41,7 @@ class Panels:
             rows,
             self._columns,
             subplot_titles=[shown(axis.parameter.name) for axis in axes],
-            shared_yaxes=True,
+            shared_yaxes="all",
             horizontal_spacing=0.03,
             vertical_spacing=gap / inner,
         )
@@ -51,7 +51,7 @@ class Panels:
             margin={"t": HEAD, "b": gap, "l": 70, "r": 20},
             showlegend=False,
         )
-        self.figure.update_yaxes(matches="y", automargin=True, nticks=6)
+        self.figure.update_yaxes(automargin=True, nticks=6)
         self.figure.update_yaxes(title_text=y_title, col=1)
 
     def place(self, index: int) -> dict[str, int]:

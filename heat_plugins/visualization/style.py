@@ -58,7 +58,7 @@ SIDE_LEGEND = {
 def shown(text: object, longest: int = LONGEST) -> str:
     """Return a text as plotly shows it letter by letter: escaped, on one line, not too long.
 
-    Plotly takes ``<b>`` and ``&lt;`` in any text for markup.
+    Plotly takes ``<b>`` and ``&lt;`` in any text for markup, and ``$x$`` for a formula.
     """
     words = " ".join(str(text).split())
     words = words.encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair
@@ -66,7 +66,7 @@ def shown(text: object, longest: int = LONGEST) -> str:
     if len(words) > longest:
         half = (longest - 1) // 2
         words = f"{words[: longest - 1 - half]}…{words[len(words) - half :]}"
-    return html.escape(words, quote=False) or "(empty)"
+    return html.escape(words, quote=False).replace("$", "&#36;") or "(empty)"
 
 
 def number(value: float) -> str:
