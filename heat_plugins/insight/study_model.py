@@ -182,6 +182,20 @@ class StudyModel:
         sign = self.data.objectives[index].sign
         return InUnits.of(outcome.surrogate, values, outcome.values, sign)
 
+    def worst_learnt(self, index: int) -> float | None:
+        """Return what all worse values of an objective count as, in the units of users.
+
+        None where no finite value is so bad that the model pulls it in.
+        """
+        outcome, model = self.outcome(index), self.objective(index)
+        raw = self.data.objectives[index].sign * self.history.objectives[outcome.rows, index]
+        learnt = model(outcome.values)
+        known = np.isfinite(raw)
+        tolerance = 1e-6 * float(np.ptp(learnt))
+        if not np.any(np.abs(raw[known] - learnt[known]) > tolerance):
+            return None
+        return float(learnt[known][np.argmax(outcome.values[known])])
+
     @cached_property
     def constraints(self) -> Indices:
         """Which constraints are modelled: those that some trial breaks."""

@@ -8,20 +8,19 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from heat_plugins.gp.outcome_transform import BAD_SIDE_LIMIT
-from heat_plugins.history import NO_REGION
-from heat_plugins.insight.course import best_so_far, hypervolume_so_far, lanes_of
+from heat_plugins.insight.course import best_so_far, hypervolume_so_far
 from heat_plugins.insight.study_data import ObjectiveFacts, TrialFacts
 from heat_plugins.insight.study_model import StudyModel
 from heat_plugins.space import Array
+from heat_plugins.spec.checks import check_one_of
 from heat_plugins.visualization.course_rows import (
     LOOKS,
+    PARTS,
+    Part,
     Row,
     add_markers,
-    expected_row,
+    further_rows,
     kind_of,
-    lanes_row,
-    region_row,
 )
 from heat_plugins.visualization.reading import of_model
 from heat_plugins.visualization.style import (
@@ -36,11 +35,14 @@ from heat_plugins.visualization.style import (
 
 __all__ = ["plot_course"]
 
-ROW_HEIGHT, GAP, HEAD, FOOT = 330, 56, 110, 60  # pixels; rows say which share of a height
+# The share of the values that is always within the axis, and by how many times the distance from
+# the best has to jump for the rest to be left out.
+LEAST_SHOWN, FARTHEST = 0.6, 10.0
+ROW_HEIGHT, GAP, HEAD, FOOT = 330, 56, 125, 60  # pixels; rows say which share of a height
 
 
 @of_model
-def plot_course(study: StudyModel) -> go.Figure:
+def plot_course(study: StudyModel, parts: Sequence[Part] = PARTS) -> go.Figure:
     """Plot the course of a search: values and the best so far, failures, regions, workers.
 
     Of several objectives it is the hypervolume of what the trials dominate. The expected
@@ -49,19 +51,19 @@ def plot_course(study: StudyModel) -> go.Figure:
 
     Args:
         study: A study, a client or an experiment of Ax, or what ``read`` returned.
+        parts: Which rows the figure has, if there is something to draw in them: ``"values"``,
+            ``"expected"``, ``"regions"``, ``"workers"``.
     """
+    for part in parts:
+        check_one_of("parts", part, PARTS)
     data, title = study.data, "Course of the search"
     trials = [trial for trial in data.trials if trial.state != "running"]
     if not trials:
         return nothing(title, "No trial has ended yet.")
-    rows = [_values_row(data.objectives, trials)]
-    if any(trial.acquisition is not None for trial in trials):
-        rows.append(expected_row(trials))
-    if any(trial.region != NO_REGION for trial in trials):
-        rows.append(region_row(trials))
-    lanes = lanes_of(trials)
-    if len(lanes.names) - lanes.n_unnamed > 1 or lanes.n_unnamed > 1:
-        rows.append(lanes_row(trials, lanes))
+    found = {"values": _values_row(data.objectives, trials), **further_rows(trials)}
+    rows = [found[part] for part in PARTS if part in parts and part in found]
+    if not rows:
+        return nothing(title, "There is nothing to draw in the parts that were named.")
     total = sum(row.height for row in rows)
     inner = ROW_HEIGHT * total + GAP * (len(rows) - 1)
     figure = make_subplots(
@@ -80,7 +82,7 @@ def plot_course(study: StudyModel) -> go.Figure:
         title=titled(title, f"{len(trials)} trials, {n_failed} of them failed"),
         height=HEAD + FOOT + int(inner),
         margin={"t": HEAD, "b": FOOT},
-        legend={**SIDE_LEGEND, "y": 1.0 + 4.0 / inner},
+        legend={**SIDE_LEGEND, "y": 1.0 + 20.0 / inner},
     )
     return figure
 
@@ -134,17 +136,20 @@ def _add_values(
 def _range_of(finite: Array, sign: float) -> tuple[float, float]:
     """Return the range to show: all values, but for bad ones that would hide the others.
 
-    Those are as far away that models pull them in, too.
+    Those come after a jump: all of them are many times as far from the best as the next one.
     """
     if not len(finite):
         return 0.0, 1.0
-    minimised = sign * finite
-    middle, good = (float(q) for q in np.quantile(minimised, [0.5, 0.1]))
-    best, worst = float(minimised.min()), float(minimised.max())
-    if middle > good:
-        worst = min(worst, middle + BAD_SIDE_LIMIT * (middle - good))
-    margin = 0.07 * (worst - best) or max(abs(best), 1.0) * 0.1
-    low, high = sorted((sign * (best - margin), sign * (worst + margin)))
+    ordered = np.sort(sign * finite)
+    distances = ordered - ordered[0]
+    most = ordered[-1]
+    for i in range(int(LEAST_SHOWN * len(ordered)), len(ordered) - 1):
+        if 0.0 < FARTHEST * distances[i] < distances[i + 1]:
+            most = ordered[i]
+            break
+    best = float(ordered[0])
+    margin = 0.07 * float(most - best) or max(abs(best), 1.0) * 0.1
+    low, high = sorted((sign * (best - margin), sign * (float(most) + margin)))
     return low, high
 
 

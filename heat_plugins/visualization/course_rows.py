@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import plotly.graph_objects as go
 
 from heat_plugins.history import NO_REGION
-from heat_plugins.insight.course import Lanes
+from heat_plugins.insight.course import Lanes, lanes_of
 from heat_plugins.insight.study_data import TrialFacts
 from heat_plugins.visualization.style import (
     EXPECTED,
@@ -22,15 +22,17 @@ from heat_plugins.visualization.style import (
 
 __all__ = [
     "LOOKS",
+    "PARTS",
     "Look",
+    "Part",
     "Row",
     "add_markers",
-    "expected_row",
+    "further_rows",
     "kind_of",
-    "lanes_row",
-    "region_row",
 ]
 
+Part = Literal["values", "expected", "regions", "workers"]
+PARTS: tuple[Part, ...] = get_args(Part)
 Look = tuple[str, str, str]  # name, colour, symbol
 LOOKS: dict[str, Look] = {
     "complete": ("trials", MAIN, "circle"),
@@ -54,6 +56,19 @@ class Row(NamedTuple):
     height: float
     draw: Callable[[go.Figure, int], None]
     x_title: str = "trial"
+
+
+def further_rows(trials: Sequence[TrialFacts]) -> dict[Part, Row]:
+    """Return the rows that there is something to draw in."""
+    rows: dict[Part, Row] = {}
+    if any(trial.acquisition is not None for trial in trials):
+        rows["expected"] = _expected_row(trials)
+    if any(trial.region != NO_REGION for trial in trials):
+        rows["regions"] = _region_row(trials)
+    lanes = lanes_of(trials)
+    if len(lanes.names) - lanes.n_unnamed > 1 or lanes.n_unnamed > 1:
+        rows["workers"] = _lanes_row(trials, lanes)
+    return rows
 
 
 def kind_of(trial: TrialFacts) -> str:
@@ -88,7 +103,7 @@ def add_markers(
     figure.add_trace(trace, row=row, col=1)
 
 
-def expected_row(trials: Sequence[TrialFacts]) -> Row:
+def _expected_row(trials: Sequence[TrialFacts]) -> Row:
     """Return the row of what the sampler expected of its trials."""
     some = [(t.number, t.acquisition) for t in trials if t.acquisition is not None]
 
@@ -108,7 +123,7 @@ def expected_row(trials: Sequence[TrialFacts]) -> Row:
     return Row("log of the improvement that was expected", 0.5, draw)
 
 
-def region_row(trials: Sequence[TrialFacts]) -> Row:
+def _region_row(trials: Sequence[TrialFacts]) -> Row:
     """Return the row of trust regions: their sizes where they were written, and which it was."""
     asked = [trial for trial in trials if trial.region != NO_REGION]
     sizes = [(trial, trial.scale) for trial in asked if trial.scale is not None]
@@ -142,7 +157,7 @@ def region_row(trials: Sequence[TrialFacts]) -> Row:
     return Row(title + ("; dotted: a new one begins" if begins else ""), 0.45, draw)
 
 
-def lanes_row(trials: Sequence[TrialFacts], lanes: Lanes) -> Row:
+def _lanes_row(trials: Sequence[TrialFacts], lanes: Lanes) -> Row:
     """Return the row of who ran which trial when."""
     timed = [(t, k) for t, k in zip(trials, lanes.of_trial, strict=True) if k is not None]
     begin = min(trial.start for trial, _ in timed)

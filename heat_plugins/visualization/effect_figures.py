@@ -71,8 +71,8 @@ def plot_effects(
         panels.figure.add_hline(0.0, line={"color": GREY, "width": 1}, **panels.place(index))
     panels.figure.update_layout(
         title=titled(
-            f"{title} on {goal(facts)}",
-            "change when the parameter has the value and all others are anything; 95 % intervals",
+            title,
+            f"change of {goal(facts)} with the value, all others being anything; 95 % intervals",
             shown_of(len(columns), len(study.space)) if chosen is None else "",
         )
     )
@@ -92,7 +92,7 @@ def plot_importances(study: StudyModel, *, objective: int = 0) -> go.Figure:
     """
     check_objective(study, objective)
     facts = study.data.objectives[objective]
-    title = f"Importance of parameters for {goal(facts)}"
+    title = "Importance of parameters"
     if study.everywhere(objective) is None:
         return nothing(title, NO_VALUES)
     shares = study.shares(objective)
@@ -123,7 +123,7 @@ def plot_importances(study: StudyModel, *, objective: int = 0) -> go.Figure:
     figure.update_layout(
         barmode="stack",
         height=150 + 26 * max(len(columns), 3),
-        title=titled(title, shown_of(len(columns), len(study.space))),
+        title=titled(title, goal(facts), shown_of(len(columns), len(study.space))),
         legend=SIDE_LEGEND,
         margin={"t": 90},
     )

@@ -38,7 +38,7 @@ def plot_interactions(study: StudyModel, *, objective: int = 0) -> go.Figure:
         objective: Which objective, if there are several.
     """
     check_objective(study, objective)
-    title = f"Interactions of pairs of parameters for {goal(study.data.objectives[objective])}"
+    facts, title = study.data.objectives[objective], "Interactions of parameters"
     if len(study.space) < 2:
         return nothing(title, TOO_FEW)
     if study.everywhere(objective) is None:
@@ -77,7 +77,7 @@ def plot_interactions(study: StudyModel, *, objective: int = 0) -> go.Figure:
     figure.update_layout(
         title=titled(
             title,
-            "below the diagonal: what two do together; on it: what one does alone",
+            f"{goal(facts)}; below the diagonal: what two do together, on it: one alone",
             shown_of(len(columns), len(study.space)),
         ),
         height=240 + 42 * len(columns),
@@ -104,8 +104,7 @@ def plot_pair(
         objective: Which objective, if there are several.
     """
     check_objective(study, objective)
-    facts = study.data.objectives[objective]
-    title = f"Expected {goal(facts)} over two parameters"
+    facts, title = study.data.objectives[objective], "Two parameters together"
     chosen = columns_of(study.space.names, params)
     if chosen is not None and (len(chosen) != 2 or chosen[0] == chosen[1]):
         raise ValueError(f"params must be two different names, got {params!r}")
@@ -128,6 +127,10 @@ def plot_pair(
     star = [texts[study.best]]
     pair.add_points(figure, study.history.points[best], "best trial", star, is_best=True)
     figure.update_layout(
-        title=titled(title, "mean over all others; dark is good, empty where one does not exist")
+        title=titled(
+            title,
+            f"expected {goal(facts)}, all others being anything; dark is good, empty where one "
+            "does not exist",
+        )
     )
     return figure

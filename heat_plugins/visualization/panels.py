@@ -16,7 +16,7 @@ from heat_plugins.visualization.style import BAND, MAIN, number, shown
 __all__ = ["Panels"]
 
 MOST_COLUMNS = 4
-ROW_HEIGHT, GAP, LONG_GAP, HEAD = 165, 62, 115, 90  # pixels
+ROW_HEIGHT, GAP, LONG_GAP, HEAD = 165, 62, 115, 105  # pixels
 TWO_SIDED_95 = 1.96
 
 

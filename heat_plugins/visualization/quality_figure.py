@@ -10,7 +10,7 @@ from heat_plugins.insight.model_quality import LeftOut, left_out_predictions
 from heat_plugins.insight.study_model import InUnits, StudyModel
 from heat_plugins.space import Array
 from heat_plugins.visualization.reading import check_objective, of_model
-from heat_plugins.visualization.style import GREY, MAIN, goal, nothing, number, titled
+from heat_plugins.visualization.style import GREY, MAIN, goal, nothing, number, pulled_in, titled
 
 __all__ = ["plot_quality"]
 
@@ -32,7 +32,7 @@ def plot_quality(study: StudyModel, *, objective: int = 0) -> go.Figure:
     """
     check_objective(study, objective)
     facts = study.data.objectives[objective]
-    title = f"How good the model of {goal(facts)} is"
+    title = "How good the model is"
     if not study.has_finite_values(objective):
         return nothing(title, "No trial has a finite value and parameters that vary yet.")
     outcome, model = study.outcome(objective), study.objective(objective)
@@ -44,8 +44,8 @@ def plot_quality(study: StudyModel, *, objective: int = 0) -> go.Figure:
     figure = make_subplots(
         1,
         2,
-        column_widths=[0.62, 0.38],
-        horizontal_spacing=0.12,
+        column_widths=[0.6, 0.4],
+        horizontal_spacing=0.18,
         subplot_titles=["predictions of values left out", "calibration"],
     )
     raw = facts.sign * study.data.history.objectives[found.rows, objective]
@@ -56,13 +56,15 @@ def plot_quality(study: StudyModel, *, objective: int = 0) -> go.Figure:
     figure.update_layout(
         title=titled(
             title,
+            goal(facts),
             f"variance predicted: {found.explained:.0%}, rank correlation "
             f"{found.rank_correlation:.2f}, in their 95 % intervals: {covered:.0%} of "
             f"{len(found.rows)} values",
+            pulled_in(study.worst_learnt(objective)),
         ),
-        height=480,
+        height=500,
         showlegend=False,
-        margin={"t": 110},
+        margin={"t": 130},
     )
     return figure
 

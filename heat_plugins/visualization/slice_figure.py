@@ -12,7 +12,16 @@ from heat_plugins.insight.study_model import StudyModel
 from heat_plugins.visualization.panels import Panels
 from heat_plugins.visualization.parameter_axis import ParameterAxis
 from heat_plugins.visualization.reading import check_objective, columns_of, of_model
-from heat_plugins.visualization.style import BEST, goal, nothing, number, ranked, shown_of, titled
+from heat_plugins.visualization.style import (
+    BEST,
+    goal,
+    nothing,
+    number,
+    pulled_in,
+    ranked,
+    shown_of,
+    titled,
+)
 
 __all__ = ["plot_slices"]
 
@@ -71,9 +80,10 @@ def plot_slices(
     number_there = len(there) if chosen is None else len(columns)
     panels.figure.update_layout(
         title=titled(
-            f"Slices through trial {study.data.numbers[row]} (★): expected {goal(facts)}",
-            "the other parameters are as in that trial; 95 % intervals of the function",
+            f"Slices through trial {study.data.numbers[row]} (★)",
+            f"{goal(facts)}, expected if one parameter changes; 95 % intervals of the function",
             shown_of(len(columns), number_there),
+            pulled_in(study.worst_learnt(objective)),
         )
     )
     return panels.figure

@@ -26,6 +26,7 @@ __all__ = [
     "note",
     "nothing",
     "number",
+    "pulled_in",
     "ranked",
     "shown",
     "shown_of",
@@ -82,6 +83,13 @@ def goal(objective: ObjectiveFacts) -> str:
 def shown_of(n_shown: int, n: int) -> str:
     """Return how many parameters a figure leaves out, for its title."""
     return f"the {n_shown} most important of {n} parameters" if n_shown < n else ""
+
+
+def pulled_in(worst: float | None) -> str:
+    """Return that values beyond some are no worse to the model, for the title of a figure."""
+    return (
+        "" if worst is None else f"values worse than {number(worst)} count as no worse than that"
+    )
 
 
 def titled(title: str, *lines: str) -> dict[str, object]:

@@ -68,7 +68,7 @@ def plot_success(study: StudyModel, params: Sequence[str] | None = None) -> go.F
     ]
     figure.update_layout(
         title=titled(
-            f"{title}: {' and '.join(filter(None, about))}", "mean over all other parameters"
+            title, f"{' and '.join(filter(None, about))}; all other parameters being anything"
         )
     )
     return figure

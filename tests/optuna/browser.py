@@ -86,6 +86,8 @@ def look_at(
             finally:
                 _kill(process.pid)
         dom, log = (end.decode("utf-8", "replace") for end in ends)
+        if not picture.exists():
+            raise RuntimeError(f"{address} was not opened: {log[-1000:]}")
         return Look(dom, CONSOLE.findall(log), picture.read_bytes())
 
 
