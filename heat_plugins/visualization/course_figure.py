@@ -16,6 +16,7 @@ from heat_plugins.spec.checks import check_one_of
 from heat_plugins.visualization.course_rows import (
     LOOKS,
     PARTS,
+    TRIAL,
     Part,
     Row,
     add_markers,
@@ -38,7 +39,7 @@ __all__ = ["plot_course"]
 # The share of the values that is always within the axis, and by how many times the distance from
 # the best has to jump for the rest to be left out.
 LEAST_SHOWN, FARTHEST = 0.6, 10.0
-ROW_HEIGHT, GAP, HEAD, FOOT = 330, 56, 125, 60  # pixels; rows say which share of a height
+ROW_HEIGHT, GAP, HEAD, FOOT = 330, 66, 125, 60  # pixels; rows say which share of a height
 
 
 @of_model
@@ -74,9 +75,16 @@ def plot_course(study: StudyModel, parts: Sequence[Part] = PARTS) -> go.Figure:
         vertical_spacing=GAP / inner,
     )
     figure.update_annotations(font_size=13, x=0.0, xanchor="left")
+    margin = 0.02 * (trials[-1].number - trials[0].number) + 0.5
+    ends = [trials[0].number - margin, trials[-1].number + margin]
+    titles = [row.x_title for row in rows]
     for index, row in enumerate(rows, start=1):
         row.draw(figure, index)
-    figure.update_xaxes(title_text=rows[-1].x_title, row=len(rows), col=1)
+        place = {"row": index, "col": 1}
+        if row.x_title not in titles[index:]:  # the last that has it says it for all
+            figure.update_xaxes(title_text=row.x_title, title_standoff=4, **place)
+        if row.x_title == TRIAL:
+            figure.update_xaxes(range=ends, **place)
     n_failed = sum(trial.state == "failed" for trial in trials)
     figure.update_layout(
         title=titled(title, f"{len(trials)} trials, {n_failed} of them failed"),

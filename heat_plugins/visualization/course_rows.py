@@ -23,6 +23,7 @@ from heat_plugins.visualization.style import (
 __all__ = [
     "LOOKS",
     "PARTS",
+    "TRIAL",
     "Look",
     "Part",
     "Row",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 Part = Literal["values", "expected", "regions", "workers"]
+TRIAL = "trial"  # what is on most horizontal axes
 PARTS: tuple[Part, ...] = get_args(Part)
 Look = tuple[str, str, str]  # name, colour, symbol
 LOOKS: dict[str, Look] = {
@@ -55,7 +57,7 @@ class Row(NamedTuple):
     title: str
     height: float
     draw: Callable[[go.Figure, int], None]
-    x_title: str = "trial"
+    x_title: str = TRIAL
 
 
 def further_rows(trials: Sequence[TrialFacts]) -> dict[Part, Row]:

@@ -87,9 +87,7 @@ def shown_of(n_shown: int, n: int) -> str:
 
 def pulled_in(worst: float | None) -> str:
     """Return that values beyond some are no worse to the model, for the title of a figure."""
-    return (
-        "" if worst is None else f"values worse than {number(worst)} count as no worse than that"
-    )
+    return "" if worst is None else f"values beyond {number(worst)} count as no worse than that"
 
 
 def titled(title: str, *lines: str) -> dict[str, object]:
