@@ -11,6 +11,7 @@ from pathlib import Path
 
 import optuna
 import pytest
+from needs import need
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(ROOT.glob("*.md")) + sorted((ROOT / "docs").glob("*.md"))
@@ -106,6 +107,7 @@ WITHOUT_PICTURE = {
         ["--trials", "11", "--after", "8"],
         ["8 trials, saved", "the suggestions are the same", "the best of 11 trials"],
     ),
+    "report": (["--trials", "12"], ["best of 12 mixtures", "effects of single", "report.html"]),
 }
 SHARED = {"comparison", "studies"}  # by the examples
 
@@ -166,7 +168,7 @@ def run_forked(
 
 def test_every_example_is_tested() -> None:
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert names == {*EXAMPLES, *WITHOUT_PICTURE, *SHARED, "ray_tune"}
+    assert names == {*EXAMPLES, *WITHOUT_PICTURE, *SHARED, "dashboard", "ray_tune"}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -191,6 +193,18 @@ def test_examples_without_a_picture_print_a_result(
     done = run_forked(forks, example, arguments, tmp_path)
     for word in words:
         assert word in done.stdout
+
+
+def test_the_dashboard_example_saves_figures_with_the_study(
+    forks: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    need("optuna_dashboard", "plotly")
+    done = run_forked(forks, "dashboard", ["--trials", "8"], tmp_path)
+    assert done.stdout.count("saved with the study") == 6
+    assert "optuna-dashboard sqlite:///study.db" in done.stdout
+    study = optuna.load_study(study_name="network", storage=f"sqlite:///{tmp_path / 'study.db'}")
+    attributes = study._storage.get_study_system_attrs(study._study_id)
+    assert sum(key.startswith("dashboard:plot_data") for key in attributes) >= 6
 
 
 @pytest.mark.slow

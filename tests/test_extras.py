@@ -160,6 +160,7 @@ def test_the_demo_installs_no_torch(tmp_path: Path) -> None:
         "from heat_plugins import kernels\nassert not hasattr(kernels, 'HeatKernel')",
         "import inspect, heat_plugins.kernels\nassert inspect.getmembers(heat_plugins.kernels)",
         "from heat_plugins.kernels import diverse_dictionary, heat_kernel",
+        "from heat_plugins.visualization import *\nassert 'read' in dir()",
         "from heat_plugins.benchmarks.problems import pest_control\npest_control().relocated()",
     ],
 )
@@ -179,6 +180,7 @@ def test_a_base_install_has_all_names_but_those_of_extras(command: str) -> None:
         ("from heat_plugins.kernels import HeatKernel", "MissingExtra", "torch"),
         ("import heat_plugins.kernels as k; k.HeatKernel", "AttributeError", "torch"),
         ("from heat_plugins.torch import CombinatorialKernel", "MissingExtra", "torch"),
+        ("from heat_plugins.visualization import report", "MissingExtra", "plot"),
         (
             "from heat_plugins.benchmarks.__main__ import main\nmain(['bench', '--only=speed'])",
             "error",
@@ -197,6 +199,17 @@ def test_a_name_of_an_extra_says_how_to_install_it(command: str, error: str, ext
     last = done.stderr.splitlines()[-1]
     assert last.partition(":")[0].endswith(error)
     assert f"pip install 'heat-plugins[{extra}]'" in last
+
+
+def test_pictures_load_what_they_need_when_they_are_drawn() -> None:
+    command = (
+        "import sys, heat_plugins.visualization\n"
+        "assert not {'optuna', 'ax', 'plotly', 'scipy'} & sys.modules.keys()\n"
+        "from heat_plugins.visualization import plot_effects, read, report\n"
+        "assert not {'optuna', 'ax'} & sys.modules.keys()"
+    )
+    pytest.importorskip("plotly")
+    subprocess.run([sys.executable, "-W", "error", "-c", command], check=True)
 
 
 def test_everything_is_public_where_everything_is_installed() -> None:
