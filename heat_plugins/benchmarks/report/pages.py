@@ -48,7 +48,7 @@ def write(
     figures: bool = True,
     html: bool = False,
     readme: Path | None = None,
-    on_step: OnStep = lambda step, n_steps: None,
+    on_step: OnStep = lambda step, n: None,
 ) -> None:
     """Write the pages of a report and facts.json.
 
