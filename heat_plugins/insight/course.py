@@ -91,4 +91,6 @@ def lanes_of(trials: Sequence[TrialFacts]) -> Lanes:
         free[lane : lane + 1] = [trial.end]
         found[i] = len(names) + lane
     unnamed = [f"not recorded, {k + 1}" for k in range(len(free))]
+    if len(unnamed) == 1:
+        unnamed = ["not recorded"]
     return Lanes(found, [*names, *unnamed], len(unnamed))

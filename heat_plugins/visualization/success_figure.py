@@ -66,9 +66,13 @@ def plot_success(study: StudyModel, params: Sequence[str] | None = None) -> go.F
         "of not failing" * success.has_failures,
         "of keeping constraints" * success.has_constraints,
     ]
+    model = study.failures
+    is_chance = model is not None and model.is_explained_by_chance
     figure.update_layout(
         title=titled(
-            title, f"{' and '.join(filter(None, about))}; all other parameters being anything"
+            title,
+            f"{' and '.join(filter(None, about))}; all other parameters being anything",
+            "failures look like chance: parameters do not predict them" if is_chance else "",
         )
     )
     return figure

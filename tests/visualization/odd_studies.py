@@ -175,7 +175,7 @@ def three_objectives():
     return random_study(
         MIXED,
         values,
-        50,
+        30,
         ["minimize", "maximize", "minimize"],
         limit=lambda p: p["units"] - 400.0,
         failing=lambda p: p["layers"] == 4 and p["units"] < 100,

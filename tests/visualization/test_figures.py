@@ -198,6 +198,14 @@ def test_the_map_of_success_knows_constraints_and_failures(odd_model: OddModel) 
     assert "No trial failed" in notes_of(plot_success(odd_model("maximised")))
 
 
+def test_failures_that_look_like_chance_are_called_that(odd_model: OddModel) -> None:
+    space = {name: CategoricalDistribution(["p", "q", "r"]) for name in "ab"}
+    count = iter(range(60))
+    study = random_study(space, lambda p, rng: 1.0, 60, failing=lambda p: next(count) % 3 == 0)
+    assert "look like chance" in title_of(plot_success(study))
+    assert "chance" not in title_of(plot_success(odd_model("conditional")))
+
+
 def test_what_is_expected_beyond_the_front_is_beyond_it(odd_model: OddModel) -> None:
     model = odd_model("two_objectives")
     traces = {trace.name: np.column_stack([trace.x, trace.y]) for trace in plot_front(model).data}
