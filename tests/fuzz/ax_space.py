@@ -157,8 +157,8 @@ def _is_value_of(parameter: Parameter, value: Any) -> bool:
 def _is_same_value(parameter: Parameter, left: Any, right: Any) -> bool:
     if isinstance(parameter, RangeParameter) and parameter.parameter_type == INT:
         # Beyond 2^53 whole numbers are the same that floats may not tell apart.
-        beyond = parameter.upper > 2**53
-        reach = math.ulp(float(parameter.upper)) if beyond else 0
+        smaller = min(abs(left), abs(right))
+        reach = math.ulp(float(smaller)) if smaller > 2**53 else 0
         return type(left) is type(right) and abs(left - right) <= reach
     if not isinstance(parameter, RangeParameter):
         return bool(left == right and type(left) is type(right))
