@@ -57,11 +57,16 @@ class StoredInteger(Integer):
 def storable_integers(
     name: str, low: int, high: int, step: int = 1, log: bool = False
 ) -> StoredInteger:
-    """Return the whole numbers of a range: where all floats are further apart, those alone."""
+    """Return the whole numbers of a range: where some floats are further apart, as far as these.
+
+    On a logarithmic scale only where all of them are: small numbers count there.
+    """
     line = StoredInteger(name, low, high, step, log)
     smallest, largest = sorted((abs(low), abs(high)))
-    is_far = low * high > 0 and LARGEST_EXACT <= smallest and largest < sys.float_info.max
-    spacing = int(math.ulp(float(largest))) if is_far else 1
+    are_all_large = low * high > 0 and smallest >= LARGEST_EXACT
+    are_some_large = LARGEST_EXACT < largest < sys.float_info.max
+    is_coarse = are_some_large and (are_all_large or not log)
+    spacing = int(math.ulp(float(largest))) if is_coarse else 1
     first, last = line.nearest_multiple(low, spacing), line.nearest_multiple(high, spacing)
     if step % spacing == 0 or first is None or last is None:
         return line

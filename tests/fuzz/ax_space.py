@@ -156,10 +156,8 @@ def _is_value_of(parameter: Parameter, value: Any) -> bool:
 
 def _is_same_value(parameter: Parameter, left: Any, right: Any) -> bool:
     if isinstance(parameter, RangeParameter) and parameter.parameter_type == INT:
-        # Beyond 2^53 whole numbers are the same that floats may not tell apart.
-        smaller = min(abs(left), abs(right))
-        reach = math.ulp(float(smaller)) if smaller > 2**53 else 0
-        return type(left) is type(right) and abs(left - right) <= reach
+        # Beyond 2^53 whole numbers are the same that floats do not tell apart.
+        return type(left) is type(right) and float(left) == float(right)
     if not isinstance(parameter, RangeParameter):
         return bool(left == right and type(left) is type(right))
     return same_number(
@@ -175,7 +173,11 @@ def _values(parameter: Parameter, most: int) -> list[Any] | None:
     assert isinstance(parameter, RangeParameter)
     low, high, digits = parameter.lower, parameter.upper, parameter.digits
     if parameter.parameter_type == INT:
-        return list(range(int(low), int(high) + 1)) if high - low < most else None
+        # Beyond 2^53 floats have only some whole numbers: the range is searched as finely.
+        largest = max(abs(low), abs(high))
+        spacing = int(math.ulp(float(largest))) if largest > 2**53 else 1
+        values = range(int(low), int(high) + 1)
+        return [v for v in values if v % spacing == 0] if high - low < most else None
     if digits is None or parameter.log_scale or (high - low) * 10**digits > most:
         return None
     values = [round(i * 10**-digits, digits) for i in range(round(high * 10**digits) + 1)]

@@ -13,7 +13,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from heat_plugins.optuna.distributions import is_modelled, space_of
 from heat_plugins.space import Float, Integer
 from heat_plugins.space.numeric import MOST_LEVELS
-from heat_plugins.space.stored_integer import StoredInteger
+from heat_plugins.space.stored_integer import StoredInteger, storable_integers
 
 OFTEN = settings(deadline=None, max_examples=300)
 
@@ -173,3 +173,14 @@ def test_places_in_other_ranges_are_finite():
     for line in (Float("x", 0.0, 1e-300), Float("x", -1.7e308, 1.7e308), Integer("x", 0, 3)):
         for value in (-1.7e308, 1e-320, 1.7e308, 10**400, -(10**400), math.inf):
             assert abs(line.normalize(value)) <= 1e6
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_range_that_passes_2_to_the_53rd_has_only_numbers_that_floats_tell_apart(
+    log: bool,
+) -> None:
+    line = storable_integers("n", 2**53 - 4, 2**53 + 4, log=log)
+    values = [line.decode(float(level)) for level in line.levels()]
+    assert all(int(float(value)) == value for value in values)
+    if not log:  # small numbers count on a logarithmic scale, so that all of them are kept there
+        assert values == [2**53 - 4, 2**53 - 2, 2**53, 2**53 + 2, 2**53 + 4]
