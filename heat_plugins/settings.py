@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.gp.outcome_data import ModelBudget
 from heat_plugins.kernels.build import KernelBuilder
-from heat_plugins.search.nested_bins import NestedEmbedding
-from heat_plugins.search.regions import RegionRules
+from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
+from heat_plugins.search.regions import RegionName, RegionRules, rules_of
 from heat_plugins.search.search_task import SearchBudget
 from heat_plugins.search.searches import SEARCHES, SearchName
 from heat_plugins.search.trust_region import TrustRegionRules
-from heat_plugins.spec.checks import check_one_of
-from heat_plugins.spec.model import Model
+from heat_plugins.spec.checks import check_bool, check_one_of, check_whole
+from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
+from heat_plugins.spec.registry import KernelFunction
 from heat_plugins.spec.structures import RandomDecomposition
 
-__all__ = ["Settings"]
+__all__ = ["SettingArguments", "Settings"]
 
 FEWEST_STARTUP, MOST_STARTUP = 5, 10  # random points at first
+
+
+class SettingArguments(TypedDict, total=False):
+    """The settings by the names of arguments, which they have in all integrations."""
+
+    n_startup_trials: int | None
+    deterministic_objective: bool
+    consider_failed_trials: bool
+    trust_region: bool | RegionName
+    kernel: str | KernelFunction
+    structure: Structures
+    ard: bool | None
+    graphs: Mapping[str, Any] | None
+    order: Mapping[str, Sequence[Any]] | None
+    quantitative: Mapping[str, Scale] | Sequence[str]
+    mixing: Mixing
+    numeric_choices: NumericChoices
+    acquisition: AcquisitionName
+    hyperparameters: Learning
+    search: SearchName
+    embedding: Embedding
 
 
 @dataclass(frozen=True)
@@ -65,6 +88,39 @@ class Settings:
                 f"embedding must be None for search {self.search_by!r}, which looks at parameters "
                 f"one by one, got {self.embedding!r}"
             )
+
+    @staticmethod
+    def of(seed: int, **arguments: Unpack[SettingArguments]) -> Settings:
+        """Return the settings that arguments of an integration stand for.
+
+        Args:
+            seed: Seed of the bins of an embedding that has none of its own.
+            **arguments: Whatever is not the default.
+
+        Raises:
+            TypeError, ValueError: If an argument is not what it should be.
+        """
+        given: dict[str, Any] = {**arguments}
+        n_startup_trials = given.pop("n_startup_trials", None)
+        deterministic = given.pop("deterministic_objective", False)
+        models_failures = given.pop("consider_failed_trials", True)
+        check_whole("n_startup_trials", n_startup_trials, optional=True)
+        check_bool("deterministic_objective", deterministic)
+        check_bool("consider_failed_trials", models_failures)
+        return Settings(
+            n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
+            deterministic=bool(deterministic),
+            trust_region=rules_of(given.pop("trust_region", True)),
+            models_failures=bool(models_failures),
+            acquisition=given.pop("acquisition", "log-ei"),
+            search_by=given.pop("search", "genetic"),
+            embedding=NestedEmbedding.of(given.pop("embedding", None), seed),
+            model=Model(
+                graphs=given.pop("graphs", None) or {},
+                order=given.pop("order", None) or {},
+                **given,
+            ),
+        )
 
     def _check_components(self) -> None:
         """Refuse a search over the parts of a sum where there is none."""

@@ -39,7 +39,7 @@ from heat_plugins.search.regions import region_after
 from heat_plugins.search.search_task import Past, SearchTask
 from heat_plugins.search.searches import SEARCHES, maximise
 from heat_plugins.search.trust_region import TrustRegion, TrustRegionRules
-from heat_plugins.settings import Settings
+from heat_plugins.settings import SettingArguments, Settings
 from heat_plugins.space import Array, Space
 from heat_plugins.space.point_set import PointSet
 from heat_plugins.task import NoFeasiblePoint, Problem, Suggestion, Task
@@ -49,6 +49,7 @@ __all__ = [
     "History",
     "NoFeasiblePoint",
     "Problem",
+    "SettingArguments",
     "Settings",
     "Suggestion",
     "canonical",

@@ -27,11 +27,11 @@ from heat_plugins.ax.codes import HeatCodes
 from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator, check_arguments
 from heat_plugins.ax.node import HeatNode
-from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
-from heat_plugins.search.regions import RegionName, rules_of
+from heat_plugins.search.nested_bins import Embedding
+from heat_plugins.search.regions import RegionName
 from heat_plugins.search.searches import SearchName
 from heat_plugins.spec.checks import check_whole
-from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
+from heat_plugins.spec.model import Learning, Mixing, NumericChoices, Scale, Structures
 from heat_plugins.spec.registry import KernelFunction
 from heat_plugins.suggest import Settings
 
@@ -147,37 +147,37 @@ def heat_generation_strategy(
     try:
         check_arguments(seed, n_startup_trials, deterministic_objective, consider_failed_trials)
         check_whole("max_parallelism", max_parallelism, 1, optional=True)
-        model = Model(
+        chosen = Settings.of(
+            int(seed),
+            n_startup_trials=n_startup_trials,
+            deterministic_objective=deterministic_objective,
+            consider_failed_trials=consider_failed_trials,
+            trust_region=trust_region,
             kernel=kernel,
-            ard=ard,
             structure=structure,
-            graphs=graphs or {},
-            order=order or {},
+            ard=ard,
+            graphs=graphs,
+            order=order,
             quantitative=quantitative,
             mixing=mixing,
             numeric_choices=numeric_choices,
-            hyperparameters=hyperparameters,
-        )
-        nested = NestedEmbedding.of(embedding, int(seed))
-        Settings(  # refuses what does not go together
-            model=model,
-            trust_region=rules_of(trust_region),
             acquisition=acquisition,
-            search_by=search,
-            embedding=nested,
+            hyperparameters=hyperparameters,
+            search=search,
+            embedding=embedding,
         )
-        stored_model = model.to_json()
+        stored_model = chosen.model.to_json()
     except (TypeError, ValueError) as error:
         raise UserInputError(str(error)) from error
     settings = {
         "seed": int(seed),
-        "n_startup_trials": None if n_startup_trials is None else int(n_startup_trials),
-        "deterministic_objective": bool(deterministic_objective),
+        "n_startup_trials": chosen.n_startup_trials,
+        "deterministic_objective": chosen.deterministic,
         "trust_region": trust_region if isinstance(trust_region, str) else bool(trust_region),
-        "consider_failed_trials": bool(consider_failed_trials),
+        "consider_failed_trials": chosen.models_failures,
         "acquisition": acquisition,
         "search": search,
-        "embedding": None if nested is None else asdict(nested),
+        "embedding": None if chosen.embedding is None else asdict(chosen.embedding),
         "model": stored_model,
     }
     ready = MinTrials(

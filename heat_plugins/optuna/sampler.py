@@ -38,11 +38,11 @@ from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace, c
 from heat_plugins.optuna.wrappers import fixed_by
 from heat_plugins.runtime.forks import renew_in_children
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
-from heat_plugins.search.regions import RegionName, rules_of
+from heat_plugins.search.nested_bins import Embedding
+from heat_plugins.search.regions import RegionName
 from heat_plugins.search.searches import SearchName
 from heat_plugins.space import Array
-from heat_plugins.spec.model import Learning, Mixing, Model, NumericChoices, Scale, Structures
+from heat_plugins.spec.model import Learning, Mixing, NumericChoices, Scale, Structures
 from heat_plugins.suggest import NoFeasiblePoint, Problem, Settings, Suggestion, suggest
 
 if TYPE_CHECKING:
@@ -195,25 +195,24 @@ class HeatSampler(BaseSampler):
                 stacklevel=2,
             )
         self._seed = _fresh_seed() if seed is None else int(seed)
-        self._settings = Settings(
-            n_startup_trials=None if n_startup_trials is None else int(n_startup_trials),
-            deterministic=bool(deterministic_objective),
-            trust_region=rules_of(trust_region),
-            model=Model(
-                kernel=kernel,
-                ard=ard,
-                structure=structure,
-                graphs={} if graphs is None else graphs,
-                order={} if order is None else order,
-                quantitative=quantitative,
-                mixing=mixing,
-                numeric_choices=numeric_choices,
-                hyperparameters=hyperparameters,
-            ),
-            models_failures=bool(consider_failed_trials),
+        self._settings = Settings.of(
+            self._seed,
+            n_startup_trials=n_startup_trials,
+            deterministic_objective=deterministic_objective,
+            consider_failed_trials=consider_failed_trials,
+            trust_region=trust_region,
+            kernel=kernel,
+            structure=structure,
+            ard=ard,
+            graphs=graphs,
+            order=order,
+            quantitative=quantitative,
+            mixing=mixing,
+            numeric_choices=numeric_choices,
             acquisition=acquisition,
-            search_by=search,
-            embedding=NestedEmbedding.of(embedding, self._seed),
+            hyperparameters=hyperparameters,
+            search=search,
+            embedding=embedding,
         )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
