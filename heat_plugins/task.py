@@ -19,6 +19,7 @@ from heat_plugins.search.branches import outside_ended_regions
 from heat_plugins.search.domain import Domain
 from heat_plugins.search.embedded import Embedded
 from heat_plugins.search.linear_constraints import LinearLimits
+from heat_plugins.search.listed_points import ListedPoints
 from heat_plugins.search.nested_bins import Subspace
 from heat_plugins.search.trust_region import TrustRegion
 from heat_plugins.search.unseen import unseen_point
@@ -51,6 +52,7 @@ class Problem:
             history.
         reference: (M,) the worst value of each of several objectives that is of interest, NaN
             where none is; None for none at all.
+        listed: The only points there are, of choices alone; None for all combinations.
     """
 
     space: Space
@@ -59,6 +61,7 @@ class Problem:
     limits: LinearLimits | None = None
     conditions: Conditions | None = None
     reference: Array | None = None
+    listed: ListedPoints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class Task:
     def of(problem: Problem, history: History, settings: Settings, cache: FitCache) -> Task:
         """Learn when parameters exist, and which points need not be proposed again."""
         space, fixed, limits = problem.space, problem.fixed, problem.limits
-        conditions, allowed = problem.conditions, problem.allowed
+        conditions, allowed, listed = problem.conditions, problem.allowed, problem.listed
         if conditions is None:
             conditions = conditions_from(space, history.points, history.failed)
         else:
@@ -134,10 +137,12 @@ class Task:
             known = np.concatenate([known, conditions.deactivate(known)])
         if limits is not None:
             allowed = both(limits.holds, allowed)
+        if listed is not None:
+            allowed = both(listed.allows, allowed)
         avoid = PointSet(known, builder.symmetry(), allowed, space.resolution)
         if unlike_failures is not None and not fixed:
             avoid = avoid.restricted_to(unlike_failures)
-        whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits)
+        whole = Domain(space, fixed=fixed, conditions=conditions, limits=limits, listed=listed)
         return Task(builder, history, whole, avoid, allowed)
 
     @property

@@ -26,6 +26,7 @@ import numpy as np
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.search.feasible_point import feasible_point
 from heat_plugins.search.linear_constraints import LimitedBox, LinearLimits
+from heat_plugins.search.listed_points import ListedPoints
 from heat_plugins.space import Array, Bools, Float, Indices, Integer, Space
 from heat_plugins.space.conditions import Conditions
 
@@ -62,6 +63,8 @@ class Domain:
         conditions: When each column exists; None where all of them always do.
         limits: What the points of a search are moved to keep, as far as that can be done;
             None for nothing.
+        listed: The points that exist, where parameters are choices and not all combinations do;
+            None for all combinations.
     """
 
     space: Space
@@ -69,6 +72,7 @@ class Domain:
     fixed: Mapping[int, float] = field(default_factory=dict)
     conditions: Conditions | None = None
     limits: LinearLimits | None = None
+    listed: ListedPoints | None = None
 
     @cached_property
     def free(self) -> Indices:
@@ -99,7 +103,9 @@ class Domain:
 
     @cached_property
     def size(self) -> float:
-        """The number of points, its region left out of account."""
+        """The number of points, its region left out of account; of listed ones those inside."""
+        if self.listed is not None:
+            return len(self._listed_rows)
         levels = [self.space.parameters[column].n_levels for column in self.free]
         return math.inf if math.inf in levels else math.prod(levels)
 
@@ -198,7 +204,12 @@ class Domain:
         return self._limited(points, rng)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """Draw points (n, d): uniform in the space, or at every distance up to the radius."""
+        """Draw points (n, d): uniform in the space, or at every distance up to the radius.
+
+        Listed points are drawn evenly from those inside, or are the centre where there are none.
+        """
+        if self.listed is not None:
+            return self._sample_listed(n, rng)
         points = self.apply_fixed(self.space.sample(n, rng))
         if self.centre is None or self.region is None:
             points = self.impute_conditionals(points, rng)
@@ -308,12 +319,34 @@ class Domain:
         return points
 
     def enumerate(self) -> Array:
-        """Return every point (N, d) of a finite domain, its region left out of account."""
+        """Return every point (N, d) of a finite domain, as many as its size."""
+        if self.listed is not None:
+            return self.listed.points(self._listed_rows)
         levels = [np.zeros(1)] * len(self.space)
         for column in self.free:
             levels[column] = self.space.parameters[column].levels()
         points = self.apply_fixed(np.array(list(itertools.product(*levels)), dtype=float))
         return points if self.conditions is None else self.conditions.deactivate(points)
+
+    @cached_property
+    def _listed_rows(self) -> Indices:
+        """The listed points inside the region that have the fixed columns."""
+        assert self.listed is not None
+        if self.centre is None or self.region is None:
+            return self.listed.rows_with(self.fixed)
+        near = self.listed.rows_within(self.centre, self.region.radius)
+        if self.fixed:
+            near = np.intersect1d(near, self.listed.rows_with(self.fixed))
+        return near
+
+    def _sample_listed(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw listed points (n, d)."""
+        assert self.listed is not None
+        rows = self._listed_rows
+        if len(rows):
+            return self.listed.points(rows[rng.integers(len(rows), size=n)])
+        nowhere = np.full(len(self.space), np.nan) if self.centre is None else self.centre
+        return np.repeat(nowhere[None], n, axis=0)
 
     @cached_property
     def _code_changes(self) -> tuple[Indices, Indices]:

@@ -35,6 +35,10 @@ class SearchBudget:
         some_changes: How many are looked at where there are more.
         some_steps: Steps of that kind in all ascents together.
         enumerate_up_to: Finite domains up to this size are searched completely instead.
+        list_up_to: The same of points that are listed, where no other search is as sure of finding
+            points at all. On the table of a GPU kernel with 4092 of them (pnpoly, 20 seeds) the
+            best time after 50 is 8.07 +- 0.01 ms so, and 8.20 +- 0.10 with the limit of others.
+        from_list: Of more points on a list, so many are looked at for the best to begin with.
     """
 
     population: int = 100
@@ -46,6 +50,8 @@ class SearchBudget:
     some_changes: int = 200
     some_steps: int = 60
     enumerate_up_to: int = 2000
+    list_up_to: int = 20_000
+    from_list: int = 5000
 
 
 class Avoided(Protocol):

@@ -16,8 +16,10 @@ pool               the best of a pool: random points, and mutations of the best 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+import numpy as np
 
 from heat_plugins.search.bandit import bandit
 from heat_plugins.search.genetic import genetic
@@ -70,7 +72,17 @@ def maximise(task: SearchTask, name: SearchName = "genetic") -> Array:
         task: What to maximise, and where.
         name: Which search.
     """
-    search = SEARCHES[name]
-    if search.is_maximiser and task.domain.size <= task.budget.enumerate_up_to:
+    search, budget, is_listed = SEARCHES[name], task.budget, task.domain.listed is not None
+    if not search.is_maximiser:
+        return search.run(task)
+    if task.domain.size <= (budget.list_up_to if is_listed else budget.enumerate_up_to):
         return task.enumerated()
-    return search.run(task)
+    return search.run(_with_listed_starts(task) if is_listed else task)
+
+
+def _with_listed_starts(task: SearchTask) -> SearchTask:
+    """Begin also with the best of many listed points: what varies them is rarely listed itself."""
+    points = task.domain.sample(task.budget.from_list, task.rng)
+    values = task.score(points)
+    best = points[np.argsort(-values, kind="stable")[: task.budget.parents]]
+    return replace(task, starts=np.concatenate([task.starts, best]))

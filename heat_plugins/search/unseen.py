@@ -35,7 +35,7 @@ def unseen_point(
         if domain.size == math.inf:
             return None
         points = _count_from_random(domain, len(avoid) + 1, rng)
-    elif domain.size <= MANY_POINTS:
+    elif domain.listed is not None or domain.size <= MANY_POINTS:
         points = rng.permutation(domain.enumerate())
     else:
         points = domain.sample(MANY_POINTS, rng)
