@@ -10,10 +10,12 @@ A map of the package (``docs/architecture.md`` has the whole of it):
     insight      what was learnt, for people
     optuna       ``HeatSampler``, the integration with Optuna
     ax           ``heat_generation_strategy``, the integration with Ax
+    kernel_tuner ``HeatStrategy``, the integration with Kernel Tuner
     torch        the kernels for GPyTorch, and ``HeatGP`` for BoTorch
     benchmarks   the comparison problems and what is measured on them
 
-Importing this package loads none of PyTorch, Optuna and Ax; names are resolved on first use.
+Importing this package loads none of PyTorch, Optuna, Ax and Kernel Tuner; names are resolved on
+first use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -25,6 +27,7 @@ from heat_plugins._version import __version__
 if TYPE_CHECKING:
     from heat_plugins.ax import heat_generation_strategy
     from heat_plugins.botorch import HeatGP
+    from heat_plugins.kernel_tuner import HeatStrategy
     from heat_plugins.optuna import HeatSampler
     from heat_plugins.optuna.importance import HeatImportanceEvaluator
     from heat_plugins.search.nested_bins import NestedEmbedding
@@ -45,6 +48,7 @@ __all__ = [
     "HeatGP",
     "HeatImportanceEvaluator",
     "HeatSampler",
+    "HeatStrategy",
     "InteractionOrders",
     "LabelledGraph",
     "NestedEmbedding",
@@ -62,6 +66,7 @@ _HOMES = {
     "HeatGP": "heat_plugins.botorch",
     "HeatImportanceEvaluator": "heat_plugins.optuna.importance",
     "HeatSampler": "heat_plugins.optuna",
+    "HeatStrategy": "heat_plugins.kernel_tuner",
     "InteractionOrders": "heat_plugins.spec.structures",
     "LabelledGraph": "heat_plugins.spec.structures",
     "NestedEmbedding": "heat_plugins.search.nested_bins",
@@ -73,7 +78,11 @@ _HOMES = {
 }
 
 # What a base installation lacks.
-_NEEDS = {"heat_plugins.botorch": ("botorch", "ax"), "heat_plugins.ax": ("ax", "ax")}
+_NEEDS = {
+    "heat_plugins.botorch": ("botorch", "ax"),
+    "heat_plugins.ax": ("ax", "ax"),
+    "heat_plugins.kernel_tuner": ("kernel_tuner", "kernel-tuner"),
+}
 hide_missing(__all__, _HOMES, _NEEDS)
 
 

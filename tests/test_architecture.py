@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "optuna": BELOW_HOSTS,
     "ax": {*BELOW_HOSTS, "torch", "botorch"},
     "visualization": {*BELOW_HOSTS, "optuna", "ax", "_version"},
-    "benchmarks": {*BELOW_HOSTS, "torch", "botorch", "optuna", "ax", "_version"},
+    "kernel_tuner": BELOW_HOSTS,
+    "benchmarks": {*BELOW_HOSTS, "torch", "botorch", "optuna", "ax", "kernel_tuner", "_version"},
 }
 ROOMS: dict[str, set[str]] = {
     "problems": set(),
@@ -57,6 +58,7 @@ HOSTS = {
     "ax": {"ax", "benchmarks"},
     "optuna": {"optuna", "benchmarks"},
     "plotly": {"visualization", "benchmarks"},
+    "kernel_tuner": {"kernel_tuner", "benchmarks"},
 }
 
 

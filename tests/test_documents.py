@@ -49,6 +49,8 @@ def test_snippets_run(
 ) -> None:
     if "set_constraint" in snippet and not HAS_SET_CONSTRAINT:
         pytest.skip("Trial.set_constraint came with Optuna 5")
+    if "kernel_tuner" in snippet:
+        pytest.importorskip("kernel_tuner")
     monkeypatch.chdir(tmp_path)  # some write files
     names: dict[str, object] = {"__name__": "__main__"}
     exec(compile(snippet, page.name, "exec"), names)
@@ -109,6 +111,11 @@ WITHOUT_PICTURE = {
     ),
     "report": (["--trials", "12"], ["best of 12 mixtures", "effects of single", "report.html"]),
 }
+if importlib.util.find_spec("kernel_tuner") is not None:
+    WITHOUT_PICTURE["kernel_tuner_simulation"] = (
+        ["--configurations", "16"],
+        ["HeatStrategy       16 configurations", "genetic_algorithm", "5184 valid configurations"],
+    )
 SHARED = {"comparison", "studies"}  # by the examples
 
 
@@ -168,7 +175,15 @@ def run_forked(
 
 def test_every_example_is_tested() -> None:
     names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert names == {*EXAMPLES, *WITHOUT_PICTURE, *SHARED, "dashboard", "ray_tune"}
+    tested = {
+        *EXAMPLES,
+        *WITHOUT_PICTURE,
+        *SHARED,
+        "dashboard",
+        "ray_tune",
+        "kernel_tuner_simulation",
+    }
+    assert names == tested
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -56,6 +56,7 @@ OF_EXTRAS = (
     "plotly",
     "sklearn",
     "pandas",
+    "kernel_tuner",
 )
 # Imports and ``find_spec`` answer as if the packages had never been installed.
 BASE = f"""
@@ -132,7 +133,9 @@ def test_the_base_install_is_what_the_sampler_needs() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]}
     assert names == {"numpy", "optuna", "scipy", "threadpoolctl"}
-    assert {"all", "ax", "benchmarks", "plot", "torch"} <= project["optional-dependencies"].keys()
+    assert {"all", "ax", "benchmarks", "kernel-tuner", "plot", "torch"} <= project[
+        "optional-dependencies"
+    ].keys()
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
@@ -153,6 +156,7 @@ def test_the_demo_installs_no_torch(tmp_path: Path) -> None:
         "from heat_plugins import *\nHeatSampler(seed=0); PermutationInvariant(['a', 'b'])",
         "assert not hasattr(heat_plugins, 'HeatGP')",
         "assert not hasattr(heat_plugins, 'heat_generation_strategy')",
+        "assert not hasattr(heat_plugins, 'HeatStrategy')",
         "import inspect\nassert 'HeatSampler' in dict(inspect.getmembers(heat_plugins))",
         "assert getattr(heat_plugins, 'HeatGP', None) is None",
         "assert all(hasattr(heat_plugins, name) for name in dir(heat_plugins))",
@@ -176,6 +180,8 @@ def test_a_base_install_has_all_names_but_those_of_extras(command: str) -> None:
         ("from heat_plugins import heat_generation_strategy", "MissingExtra", "ax"),
         ("from heat_plugins.botorch import HeatGP", "MissingExtra", "ax"),
         ("import heat_plugins.ax", "MissingExtra", "ax"),
+        ("from heat_plugins import HeatStrategy", "MissingExtra", "kernel-tuner"),
+        ("import heat_plugins.kernel_tuner", "MissingExtra", "kernel-tuner"),
         ("heat_plugins.HeatGP", "AttributeError", "ax"),
         ("from heat_plugins.kernels import HeatKernel", "MissingExtra", "torch"),
         ("import heat_plugins.kernels as k; k.HeatKernel", "AttributeError", "torch"),
@@ -214,7 +220,9 @@ def test_pictures_load_what_they_need_when_they_are_drawn() -> None:
 
 def test_everything_is_public_where_everything_is_installed() -> None:
     pytest.importorskip("ax")
+    pytest.importorskip("kernel_tuner")
     import heat_plugins
 
-    assert {"HeatGP", "heat_generation_strategy", "register_kernel"} <= set(heat_plugins.__all__)
+    names = {"HeatGP", "HeatStrategy", "heat_generation_strategy", "register_kernel"}
+    assert names <= set(heat_plugins.__all__)
     assert all(hasattr(heat_plugins, name) for name in heat_plugins.__all__)

@@ -393,6 +393,18 @@ def _ax(arguments: argparse.Namespace) -> None:
     _table(_logged(speed.against_ax(), arguments.log))
 
 
+def _kernel_tuner(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.run import gpu_tuning
+
+    known = gpu_tuning.read_rows(arguments.log)
+    for row in _logged(gpu_tuning.tuning_studies(known), arguments.log):
+        print(f"seed {row['seed']}, {row['problem']}, {row['strategy']}", file=sys.stderr)
+        known.append(row)
+    print("\nBest time in milliseconds after so many configurations, simulated by Kernel Tuner\n")
+    for text in gpu_tuning.summary(known):
+        print(text)
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": _speed,
     "kernels": _kernels,
@@ -401,9 +413,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "extremes": _extremes,
     "ax": _ax,
     "cells": _cells,
+    "kernel-tuner": _kernel_tuner,
 }
 # Left out unless asked for: minutes each.
-LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells")
+LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells", "kernel-tuner")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

@@ -30,7 +30,7 @@ from heat_plugins._extras import require
 from heat_plugins.benchmarks.problems.problem import data_file
 from heat_plugins.benchmarks.problems.tasks import Choice, Params, Result, Task
 
-__all__ = ["TABLES"]
+__all__ = ["TABLES", "gpu_rows"]
 
 Space = Mapping[str, Sequence[Any]]
 
@@ -149,11 +149,16 @@ def _macro() -> Task:
     )
 
 
-def _gpu(name: str, file: str) -> Task:
-    """Return a GPU kernel: which settings run, and for how many milliseconds."""
+def gpu_rows(name: str, file: str) -> list[dict[str, str]]:
+    """Return the rows of a table of a GPU kernel: settings, ``time_ms`` and ``status``."""
     path = data_file(name, "gpu_kernels", f"{file}.csv.gz")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
-        rows = [*csv.DictReader(lines)]
+        return [*csv.DictReader(lines)]
+
+
+def _gpu(name: str, file: str) -> Task:
+    """Return a GPU kernel: which settings run, and for how many milliseconds."""
+    rows = gpu_rows(name, file)
     names = [column for column in rows[0] if column not in ("time_ms", "status")]
     space = {column: tuple(sorted({int(row[column]) for row in rows})) for column in names}
     table = {
