@@ -94,8 +94,20 @@ class Settings:
                 f"acquisition must be 'log-ei' for {n} objectives, got {self.acquisition!r}"
             )
 
-    def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
-        """Whether the next point is random: as long as too little, or no value, is known."""
+    def is_starting_up(
+        self,
+        n_parameters: int,
+        n_complete: int,
+        n_failed: int = 0,
+        *,
+        has_earlier: bool = False,
+    ) -> bool:
+        """Whether the next point is random: as long as too little, or no value, is known.
+
+        Where earlier studies have values, only if a number of random points is given.
+        """
+        if has_earlier and self.n_startup_trials is None:
+            return False
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
 
     def n_startup(self, n_parameters: int) -> int:

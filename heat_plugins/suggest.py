@@ -20,12 +20,14 @@ import numpy as np
 from heat_plugins.acquisition.builder import AcquisitionBuilder, Draw
 from heat_plugins.acquisition.feasibility import log_success
 from heat_plugins.acquisition.pareto import non_dominated
+from heat_plugins.acquisition.recommendation import Recommendation
 from heat_plugins.batch_function import BatchFunction
+from heat_plugins.gp.earlier_models import EarlierModels
 from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
-from heat_plugins.history import History, canonical
+from heat_plugins.history import NO_REGION, EarlierStudy, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
@@ -45,6 +47,7 @@ from heat_plugins.space.point_set import PointSet
 from heat_plugins.task import NoFeasiblePoint, Problem, Suggestion, Task
 
 __all__ = [
+    "EarlierStudy",
     "FitCache",
     "History",
     "NoFeasiblePoint",
@@ -88,8 +91,13 @@ def suggest(
         raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
-    if settings.is_starting_up(len(problem.space), n_complete, n_failed):
+    has_earlier = any(study.has_values for study in task.history.earlier)
+    if settings.is_starting_up(
+        len(problem.space), n_complete, n_failed, has_earlier=has_earlier
+    ):
         return task.random_suggestion(rng, subspace)
+    if not n_complete:
+        return _first_suggestion(task, settings, rng, cache)
     rules = settings.trust_region
     acquisition_builder = AcquisitionBuilder(
         task.history,
@@ -260,11 +268,14 @@ def _outcomes(
 ) -> Outcomes:
     """Return the models of every objective and every constraint."""
     n_objectives = history.objectives.shape[1]
-    columns, leaves_out = modelled_constraints(history.constraint_values)
+    columns, leaves_out = modelled_constraints(
+        history.constraint_values, [study.constraints for study in history.earlier]
+    )
     failures = None
     if settings.models_failures:
-        budget = settings.model_budget(builder)
-        failures = fit_failures(builder, history, budget, cache.of_outcome(FAILURES))
+        earlier, budget = _earlier(builder, history, settings, cache), settings.model_budget(builder)
+        own = cache.of_outcome(FAILURES)
+        failures = fit_failures(builder, history, budget, own, earlier.of_failures(own))
     known = history
     if failures is not None and failures.is_explained_by_chance:
         # What was asked for there is as unknown as before: to look nearby is no repetition.
@@ -299,22 +310,74 @@ def outcome_of(
 ) -> Outcome:
     """Return the model of one objective, or constraint after those, of a history not empty."""
     values = np.column_stack([history.objectives, history.constraint_values])[:, index]
+    boundary = 0.0 if index >= history.objectives.shape[1] else -np.inf
     data = OutcomeData(
         history.points,
         values,
         history.noise_of(index),
         settings.deterministic,
-        boundary=0.0 if index >= history.objectives.shape[1] else -np.inf,
+        boundary=boundary,
     )
+    earlier = _earlier(builder, history, settings, cache)
+    own = cache.of_outcome(index)
     return fit_outcome(
         builder,
         data,
         settings.model_budget(builder),
-        cache.of_outcome(index),
+        own,
         centre=centre,
         without_value=history.without_value,
         fit=fit,
+        earlier=earlier.of_outcome(index, own, boundary),
     )
+
+
+def _best_of_earlier(history: History, n: int) -> Array:
+    """Return the best points (k, d) of earlier studies that had all parameters, n of each."""
+    found = [
+        study.points[np.argsort(study.values[:, 0], kind="stable")[:n]]  # NaN comes last
+        for study in history.earlier
+        if not study.lacking.any()
+    ]
+    return np.concatenate([history.points[:0], *found])
+
+
+def _first_suggestion(
+    task: Task, settings: Settings, rng: np.random.Generator, cache: FitCache
+) -> Suggestion:
+    """Return the point that earlier studies recommend, while this one has no value."""
+    history, builder = task.history, task.builder
+    earlier = _earlier(builder, history, settings, cache)
+    n_objectives = max(study.values.shape[1] for study in history.earlier)
+    n_outcomes = max(study.outcomes.shape[1] for study in history.earlier)
+    models = [
+        earlier.of_outcome(i, cache.of_outcome(i), -np.inf if i < n_objectives else 0.0)
+        for i in range(n_outcomes)
+    ]
+    failures = earlier.of_failures(cache.of_outcome(FAILURES)) if settings.models_failures else ()
+    limited = [model for each in (*models[n_objectives:], failures) for model in each]
+    acquisition = Recommendation([m for each in models[:n_objectives] for m in each], limited)
+    starts = _best_of_earlier(history, 20)
+    if not len(starts):
+        starts = task.whole.sample(20, rng)
+    search = _Search(task, starts, Past(history.points, history.objectives), settings, rng)
+    points = search(acquisition)
+    if not len(points):
+        return task.random_suggestion(rng)
+    point = task.whole.impute_conditionals(points[:1], rng)[0]
+    value = float(acquisition(point[None])[0])
+    return Suggestion(
+        point, NO_REGION, True, acquisition=value, alternatives=points[1:], optional=task.optional
+    )
+
+
+def _earlier(
+    builder: KernelBuilder, history: History, settings: Settings, cache: FitCache
+) -> EarlierModels:
+    """Return what earlier studies know."""
+    cache.begin_with(tuple(study.fingerprint for study in history.earlier))
+    budget = settings.model_budget(builder)
+    return EarlierModels(builder, history.earlier, settings.deterministic, budget)
 
 
 def _starts(
@@ -330,4 +393,6 @@ def _starts(
             (ranks.sum(axis=1), ~is_front, acquisition_builder.distance_to_reference)
         )
     best = history.points[order[:n]]
+    if history.earlier:
+        best = np.concatenate([best, _best_of_earlier(history, n)])
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])
