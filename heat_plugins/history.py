@@ -9,7 +9,6 @@ from zlib import crc32
 import numpy as np
 
 from heat_plugins.runtime.lazy import cached_property
-
 from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.symmetry import Symmetry
 
@@ -62,7 +61,7 @@ class EarlierStudy:
     def fingerprint(self) -> tuple[str, int, int, int]:
         """What tells the study from others."""
         parts = (self.points, self.outcomes, self.failed)
-        points, outcomes, failed = (crc32(np.ascontiguousarray(part)) for part in parts)
+        points, outcomes, failed = (crc32(part.tobytes()) for part in parts)
         return self.name, points, outcomes, failed
 
     def with_points(self, change: Callable[[Array], Array]) -> EarlierStudy:

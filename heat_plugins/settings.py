@@ -7,6 +7,7 @@ from typing import get_args
 
 from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.gp.outcome_data import ModelBudget
+from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.search.nested_bins import NestedEmbedding
 from heat_plugins.search.regions import RegionRules
@@ -109,6 +110,13 @@ class Settings:
         if has_earlier and self.n_startup_trials is None:
             return False
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
+
+    def is_starting_up_after(self, history: History) -> bool:
+        """Whether the point after a history is random."""
+        has_earlier = any(study.has_values for study in history.earlier)
+        points, n_failed = history.points, len(history.failed)
+        n_parameters = points.shape[1]
+        return self.is_starting_up(n_parameters, len(points), n_failed, has_earlier=has_earlier)
 
     def n_startup(self, n_parameters: int) -> int:
         """Return how many points are random."""

@@ -91,10 +91,7 @@ def suggest(
         raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
-    has_earlier = any(study.has_values for study in task.history.earlier)
-    if settings.is_starting_up(
-        len(problem.space), n_complete, n_failed, has_earlier=has_earlier
-    ):
+    if settings.is_starting_up_after(task.history):
         return task.random_suggestion(rng, subspace)
     if not n_complete:
         return _first_suggestion(task, settings, rng, cache)
@@ -273,7 +270,10 @@ def _outcomes(
     )
     failures = None
     if settings.models_failures:
-        earlier, budget = _earlier(builder, history, settings, cache), settings.model_budget(builder)
+        earlier, budget = (
+            _earlier(builder, history, settings, cache),
+            settings.model_budget(builder),
+        )
         own = cache.of_outcome(FAILURES)
         failures = fit_failures(builder, history, budget, own, earlier.of_failures(own))
     known = history

@@ -44,7 +44,7 @@ class Recommendation:
         """Return values (n,) at points (n, d)."""
         values = np.zeros(len(points))
         for model in self._objectives:
-            values -= model.mean(points) / len(self._objectives)
+            values -= model.weight * model.mean(points)
         for model in self._limited:
             mean, variance = model.surrogate.posterior(model.place(points))
             values += special.log_ndtr((model.limit - mean) / np.sqrt(variance))

@@ -327,6 +327,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log", type=Path, default=Path("speed.jsonl"), help="where raw results are appended"
     )
+    parser.add_argument(
+        "--seeds", type=_at_least(1), default=10, help="studies of each kind of transfer"
+    )
     parser.set_defaults(do=_bench)
 
 
@@ -393,6 +396,15 @@ def _ax(arguments: argparse.Namespace) -> None:
     _table(_logged(speed.against_ax(), arguments.log))
 
 
+def _transfer(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.run import transfer
+
+    known = transfer.known_rows(arguments.log)
+    rows = _logged(transfer.transfer(range(arguments.seeds), known=known), arguments.log)
+    print("\nBest value with and without earlier studies, mean ± standard error")
+    _table(transfer.summary([*known, *rows]))
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": _speed,
     "kernels": _kernels,
@@ -401,9 +413,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "extremes": _extremes,
     "ax": _ax,
     "cells": _cells,
+    "transfer": _transfer,
 }
 # Left out unless asked for: minutes each.
-LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells")
+LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells", "transfer")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

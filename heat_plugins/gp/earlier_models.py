@@ -20,6 +20,8 @@ __all__ = ["EarlierModels"]
 
 FEWEST_POINTS = 50  # of each study in its model; of several they share what one may have
 FEWEST_VALUES = 3  # that say more than nothing
+ENOUGH_SKILL = 0.3
+LEAST_WEIGHT = 0.1
 
 
 class EarlierModels:
@@ -55,7 +57,13 @@ class EarlierModels:
             cache: Of the outcome.
             boundary: Where bad values begin, if that is known.
         """
-        return _remembered(cache, lambda study: self._outcome(study, index, boundary), self._studies)
+        return _remembered(
+            cache, lambda study: self._outcome(study, index, boundary), self._studies
+        )
+
+    def expected_share(self, cache: FitCache) -> float:
+        """Return from 0 to 1 how much the studies are expected to tell of the first objective."""
+        return min(1.0, sum(model.weight for model in self.of_outcome(0, cache)))
 
     def of_failures(self, cache: FitCache) -> tuple[EarlierModel, ...]:
         """Return the models of failures, where those do not look like chance."""
@@ -70,7 +78,10 @@ class EarlierModels:
             return None
         data = OutcomeData(points, values, None, self._deterministic, boundary=boundary)
         outcome = fit_outcome(self._builder, data, self._budget, FitCache())
-        return EarlierModel(study.name, outcome.surrogate, study.lacking, outcome.zero)
+        values = outcome.values[np.isin(outcome.rows, outcome.modelled)]
+        skill = outcome.surrogate.skill(values)
+        weight = float(np.clip(skill / ENOUGH_SKILL, LEAST_WEIGHT, 1.0)) ** 2
+        return EarlierModel(study.name, outcome.surrogate, study.lacking, outcome.zero, weight)
 
     def _failures(self, study: _Placed) -> EarlierModel | None:
         history = History.of(self._builder.space, study.points, np.zeros(len(study.points)))

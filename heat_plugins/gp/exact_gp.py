@@ -404,6 +404,11 @@ class Surrogate:
         means: Array = values - self._alpha / np.einsum("ij,ij->i", inverse_factor, inverse_factor)
         return means
 
+    def skill(self, values: Array) -> float:
+        """Return the share of the variance of values (n,) that the others explain of each."""
+        missed = values - self.leave_one_out_means(values)
+        return 1.0 - float(missed @ missed) / max(float(values @ values), 1e-300)
+
     def posterior_of_changes(
         self, point: Array, columns: Indices, coordinates: Array
     ) -> tuple[Array, Array]:

@@ -36,12 +36,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heat_plugins.gp.exact_gp import StandardPosterior, Surrogate
+from heat_plugins.gp.exact_gp import Hyperparameters, StandardPosterior, Surrogate
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Bools
 
-__all__ = ["EarlierModel", "TransferKernel", "transferred"]
+__all__ = ["EarlierModel", "TransferKernel", "alikeness", "transferred"]
 
 # Expected share of the earlier studies together, as the ratio to that of what is new: of the
 # variance two thirds, a correlation of 0.8.
@@ -61,12 +61,15 @@ class EarlierModel:
         surrogate: The posterior of its standardised values.
         lacking: (d,) parameters that it did not have; its values do not depend on them.
         limit: Where 0 lies among the standardised values of a constraint, or of failures.
+        weight: From 0 to 1, how much it is expected to tell: less where its own trials do not
+            foretell each other.
     """
 
     name: str
     surrogate: Surrogate
     lacking: Bools
     limit: float = 0.0
+    weight: float = 1.0
 
     @cached_property
     def key(self) -> bytes:
@@ -76,7 +79,8 @@ class EarlierModel:
 
     def place(self, points: Array) -> Array:
         """Return points (m, d) as the study would have them."""
-        return np.where(self.lacking, 0.0, points)
+        placed: Array = np.where(self.lacking, 0.0, points)
+        return placed
 
     def mean(self, points: Array) -> Array:
         """Return what is expected (m,) of points (m, d), in units of sigma."""
@@ -91,6 +95,14 @@ class EarlierModel:
 def transferred(kernel: Kernel, earlier: Sequence[EarlierModel]) -> Kernel:
     """Return what a kernel becomes next to earlier studies: itself where there are none."""
     return TransferKernel(kernel, earlier) if earlier else kernel
+
+
+def alikeness(kernel: Kernel, hyperparameters: Hyperparameters) -> dict[str, float]:
+    """Return how alike each earlier study is, rho_s by name; empty without any."""
+    if not isinstance(kernel, TransferKernel):
+        return {}
+    correlations = kernel.correlations(hyperparameters.theta).tolist()
+    return {model.name: rho for model, rho in zip(kernel.earlier, correlations, strict=True)}
 
 
 class _Prepared(NamedTuple):
@@ -114,7 +126,8 @@ class TransferKernel(Kernel):
         self.earlier = tuple(earlier)
         self.log_rate_mean = base.log_rate_mean
         self.warm_steps = base.warm_steps
-        self._log_expected = float(np.log(EXPECTED_RATIO / len(self.earlier)))
+        weights = np.array([model.weight for model in self.earlier])
+        self._log_expected = np.log(EXPECTED_RATIO * weights / max(1.0, weights.sum()))
         self.bounds = np.concatenate([base.bounds, [LOG_RATIO_BOUNDS] * len(self.earlier)])
 
     def _split(self, theta: Array) -> tuple[Array, Array, float]:
@@ -136,7 +149,12 @@ class TransferKernel(Kernel):
         """Return starts at which the earlier studies matter, or hardly do."""
         of_base = self.base.start(total)
         logs = [self._log_expected + np.log(ratio) for ratio in STARTING_RATIOS]
-        return [np.append(of_base, np.full(len(self.earlier), log)) for log in logs]
+        if len(self.earlier) > 1:  # or one of them alone
+            for i in range(len(self.earlier)):
+                alone = logs[1].copy()
+                alone[i] = np.log(EXPECTED_RATIO)
+                logs.append(alone)
+        return [np.append(of_base, log) for log in logs]
 
     def prior(self, theta: Array) -> Prior:
         """Return minus the log prior density: log ratios around what is expected."""
@@ -156,7 +174,8 @@ class TransferKernel(Kernel):
         """Return the kernel matrix (n, n)."""
         of_base, shares, new = self._split(theta)
         matrix = new * self.base.matrix(of_base, prepared.base)
-        return matrix + np.tensordot(shares, prepared.covariances, 1)
+        matrix += np.tensordot(shares, prepared.covariances, 1)
+        return matrix
 
     def matrix_and_pullback(self, theta: Array, prepared: _Prepared) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n) and its pullback."""
@@ -168,9 +187,7 @@ class TransferKernel(Kernel):
             # d a_s / d log e_t = a_s ([s = t] - a_t), and the same for a_0
             by_shares = np.einsum("sij,ij->s", prepared.covariances, by_kernel)
             average = float(shares @ by_shares) + new * float(np.vdot(own, by_kernel))
-            return np.concatenate(
-                [own_pullback(new * by_kernel), shares * (by_shares - average)]
-            )
+            return np.concatenate([own_pullback(new * by_kernel), shares * (by_shares - average)])
 
         return matrix, pullback
 
@@ -225,7 +242,7 @@ class _TransferCross(CrossCovariance):
         return covariances, own
 
     def moments(self, points: Array) -> tuple[Array, Array, Array]:
-        """Return covariances (m, n) with the observations, (m,) with themselves, and means (m,)."""
+        """Return what :meth:`with_diagonal` returns, and means (m,) of points (m, d)."""
         covariances, own = self._base.with_diagonal(points)
         covariances, own = self._new * covariances, self._new * own
         mean = np.zeros(len(points))

@@ -66,7 +66,7 @@ class CrossCovariance(ABC):
         return self(points), self.diagonal(points)
 
     def moments(self, points: Array) -> tuple[Array, Array, Array]:
-        """Return covariances (m, n) with the observations, (m,) with themselves, and means (m,)."""
+        """Return what :meth:`with_diagonal` returns, and means (m,) of points (m, d)."""
         return *self.with_diagonal(points), np.zeros(len(points))
 
     def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
