@@ -112,7 +112,7 @@ class Settings:
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
 
     def is_starting_up_after(self, history: History) -> bool:
-        """Whether the point after a history is random."""
+        """Whether the point after a history is random, whatever earlier studies may tell."""
         has_earlier = any(study.has_values for study in history.earlier)
         points, n_failed = history.points, len(history.failed)
         n_parameters = points.shape[1]

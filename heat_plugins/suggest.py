@@ -91,7 +91,7 @@ def suggest(
         raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
-    if settings.is_starting_up_after(task.history):
+    if settings.is_starting_up_after(task.history) or _is_short_startup(task, settings, cache):
         return task.random_suggestion(rng, subspace)
     if not n_complete:
         return _first_suggestion(task, settings, rng, cache)
@@ -340,6 +340,22 @@ def _best_of_earlier(history: History, n: int) -> Array:
         if not study.lacking.any()
     ]
     return np.concatenate([history.points[:0], *found])
+
+
+def _is_short_startup(task: Task, settings: Settings, cache: FitCache) -> bool:
+    """Whether the next point is random because earlier studies are expected to tell little.
+
+    Where they tell nothing of themselves, there are as many random points as without them.
+    """
+    if not task.history.earlier or settings.n_startup_trials is not None:
+        return False
+    n_random = settings.n_startup(len(task.whole.space))
+    n_ended = len(task.history.points) + len(task.history.failed)
+    if n_ended >= n_random:
+        return False
+    earlier = _earlier(task.builder, task.history, settings, cache)
+    share = earlier.expected_share(cache)
+    return n_ended < round(n_random * (1.0 - share))
 
 
 def _first_suggestion(

@@ -85,7 +85,8 @@ class EarlierModel:
     def mean(self, points: Array) -> Array:
         """Return what is expected (m,) of points (m, d), in units of sigma."""
         means: Array = self.surrogate.mean(self.place(points))
-        return means / np.sqrt(self.surrogate.variance)
+        means /= np.sqrt(self.surrogate.variance)
+        return means
 
     def posterior(self, others: Array) -> StandardPosterior:
         """Return its posterior, with covariances with other points (o, d) of the present study."""
