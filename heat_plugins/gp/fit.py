@@ -234,7 +234,10 @@ def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
 
 
 def _candidates(
-    builder: KernelBuilder, data: OutcomeData, max_points: int, earlier: Sequence[EarlierModel]
+    builder: KernelBuilder,
+    data: OutcomeData,
+    max_points: int,
+    earlier: Sequence[EarlierModel] = (),
 ) -> tuple[KernelFit, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
     some = data.to_fit(max_points)

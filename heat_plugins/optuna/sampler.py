@@ -429,13 +429,15 @@ class HeatSampler(BaseSampler):
     def explain(self, study: Study, objective: int = 0) -> Explanation:
         """Return what the model has learnt from a study.
 
-        That is effects, orders, its structure, and, where trials failed, what that depends on.
+        That is effects, orders, its structure, what failures depend on, where trials failed, and
+        how alike earlier studies are.
 
         Args:
             study: A study of this sampler's search space with at least one complete trial.
             objective: Which objective, if there are several.
         """
-        return explain_study(study, self._settings, self._rules, objective)
+        with self._lock:
+            return explain_study(study, self._settings, self._rules, objective, self._earlier)
 
     def study_data(self, study: Study) -> StudyData:
         """Return what is known of a study, for models with the settings of this sampler.
