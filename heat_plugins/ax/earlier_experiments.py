@@ -72,7 +72,7 @@ def read_previous(text: str | None) -> list[EarlierExperiment]:
     try:
         kept = json.loads(zlib.decompress(base64.b85decode(text)))
         return [EarlierExperiment(str(name), list(a), list(m)) for name, a, m in kept]
-    except (TypeError, zlib.error) as error:
+    except (TypeError, ValueError, zlib.error) as error:
         raise ValueError(f"previous cannot be read: {error}") from error
 
 
