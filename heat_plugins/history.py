@@ -8,7 +8,6 @@ from zlib import crc32
 
 import numpy as np
 
-from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.symmetry import Symmetry
 
@@ -57,7 +56,7 @@ class EarlierStudy:
             return self.values
         return np.column_stack([self.values, self.constraints])
 
-    @cached_property
+    @property
     def fingerprint(self) -> tuple[str, int, int, int]:
         """What tells the study from others."""
         parts = (self.points, self.outcomes, self.failed)

@@ -59,12 +59,12 @@ def test_an_added_choice_and_loading_in_another_process(
     client_of: Any, run: Any, space_of: Any, earlier: Client, tmp_path: Path
 ) -> None:
     client = going_on(client_of, space_of("abcde"), [earlier._experiment])
-    arms = run(client, wrong("abce"), 9)
+    arms = run(client, wrong("abce"), 14)
     assert min(map(wrong("abce"), arms)) < 0.6
     path = str(tmp_path / "experiment.json")
     client.save_to_json_file(path)
     loaded = Client.load_from_json_file(path)
-    expected, found = (each.get_next_trials(1)[9] for each in (client, loaded))
+    expected, found = (each.get_next_trials(1)[14] for each in (client, loaded))
     assert found.pop("rate") == pytest.approx(expected.pop("rate"), rel=1e-4)
     assert found == expected
 
