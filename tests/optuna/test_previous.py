@@ -4,6 +4,7 @@ import json
 import pickle
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import optuna
@@ -11,7 +12,7 @@ import pytest
 from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
 
-from heat_plugins import HeatSampler
+from heat_plugins import HeatSampler, PermutationInvariant, pipeline
 
 Objective = Callable[[optuna.Trial], float]
 
@@ -308,6 +309,25 @@ def test_what_is_no_study_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         HeatSampler(previous=previous)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *[pipeline(name) for name in ("rducb", "cocabo", "bounce", "bodi")],
+        {"acquisition": "thompson"},
+        {"structure": "auto"},
+        {"trust_region": "casmopolitan"},
+        {"structure": PermutationInvariant([f"layer{i}" for i in range(4)])},
+    ],
+    ids=lambda arguments: "-".join(map(str, [*arguments.values()]))[:40],
+)
+def test_every_part_of_the_pipeline_goes_on(arguments: dict[str, Any]) -> None:
+    """Whatever the parts are, the best trial before is the first and points are new."""
+    earlier = random_study(layers(), 25)
+    study = going_on(layers(), [earlier], 6, **{**arguments, "n_startup_trials": None})
+    assert study.trials[0].params == earlier.best_params
+    assert len({tuple(sorted(trial.params.items())) for trial in study.trials}) == 6
 
 
 def test_two_studies_of_one_name_are_told_apart() -> None:
