@@ -27,6 +27,7 @@ from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
+from heat_plugins.gp.transfer_kernel import alikeness
 from heat_plugins.history import NO_REGION, EarlierStudy, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -55,6 +56,7 @@ __all__ = [
     "Settings",
     "Suggestion",
     "canonical",
+    "how_alike",
     "outcome_of",
     "suggest",
 ]
@@ -385,6 +387,18 @@ def _first_suggestion(
     return Suggestion(
         point, NO_REGION, True, acquisition=value, alternatives=points[1:], optional=task.optional
     )
+
+
+@usual_errors
+def how_alike(
+    space: Space, history: History, settings: Settings, index: int = 0
+) -> dict[str, float]:
+    """Return by name how alike earlier studies are in an objective of a history not empty."""
+    if not history.earlier:
+        return {}
+    task = Task.of(Problem(space), history, settings, FitCache())
+    model = outcome_of(task.builder, task.history, settings, FitCache(), index)
+    return alikeness(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
 
 
 def _earlier(

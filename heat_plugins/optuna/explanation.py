@@ -12,7 +12,6 @@ from optuna.trial import TrialState
 
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import scale_of
-from heat_plugins.gp.transfer_kernel import alikeness
 from heat_plugins.insight.effects import order_shares, single_effects
 from heat_plugins.optuna.explanation_html import as_html
 from heat_plugins.optuna.earlier_studies import EarlierStudies
@@ -23,8 +22,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.space.trial_conditions import conditions_from
-from heat_plugins.suggest import History, Problem, Settings, canonical, outcome_of
-from heat_plugins.task import Task
+from heat_plugins.suggest import History, Settings, canonical, how_alike, outcome_of
 
 if TYPE_CHECKING:  # with SciPy's statistics, which take a while
     from heat_plugins.insight.failure_effects import FailureEffects, FailureProbability
@@ -180,22 +178,10 @@ def explain_study(
     with one_blas_thread():
         alone = replace(history, earlier=())
         found = explain(space, alone, settings, directions[objective], objective)
-        alike = learnt_alikeness(space, history, settings, objective)
+        alike = how_alike(space, history, settings, objective)
         # Failed trials may have parameters that no complete one has.
         failures = explain_failures(*_read_afresh(study, rules, FINISHED), settings)
     return replace(found, failures=failures, alike=alike)
-
-
-@usual_errors
-def learnt_alikeness(
-    space: Space, history: History, settings: Settings, objective: int = 0
-) -> dict[str, float]:
-    """Return how alike the earlier studies of a history are to it, by their names."""
-    if not history.earlier:
-        return {}
-    task = Task.of(Problem(space), history, settings, FitCache())
-    model = outcome_of(task.builder, task.history, settings, FitCache(), objective)
-    return alikeness(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
 
 
 def _read_afresh(
