@@ -107,8 +107,8 @@ class Settings:
 
         Where earlier studies have values, only if a number of random points is given.
         """
-        if has_earlier and self.n_startup_trials is None:
-            return False
+        if has_earlier:
+            return n_complete + n_failed < (self.n_startup_trials or 0)
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
 
     def is_starting_up_after(self, history: History) -> bool:

@@ -12,6 +12,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -129,10 +130,7 @@ def earlier_study(
         name for name in codes.space.names if not _is_another_kind(codes.space, name, parameters)
     ]
     for name in sorted({*codes.space.names} - {*names}):
-        logger.warning(
-            f"Parameter `{name}` of the earlier experiment {experiment.name!r} is left out: it "
-            "has no value there that the present search space has."
-        )
+        _warn_of_another_kind(name, experiment.name)
     points = [_point(codes, names, arm) for arm in parameters]
     kept = [i for i, point in enumerate(points) if point is not None]
     told = [i for i in kept if experiment.means[i]]
@@ -150,6 +148,15 @@ def earlier_study(
         outcomes[0],
         space.stack([points[i] for i in failed]),  # type: ignore[misc]
         outcomes[1] - aim.bounds if len(aim.bounds) else None,
+    )
+
+
+@cache
+def _warn_of_another_kind(parameter: str, experiment: str) -> None:
+    """Warn, once, of a parameter that has other values than before."""
+    logger.warning(
+        f"Parameter `{parameter}` of the earlier experiment {experiment!r} is left out: it has no "
+        "value there that the present search space has."
     )
 
 

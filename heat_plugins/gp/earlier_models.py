@@ -84,7 +84,8 @@ class EarlierModels:
         return EarlierModel(study.name, outcome.surrogate, study.lacking, outcome.zero, weight)
 
     def _failures(self, study: _Placed) -> EarlierModel | None:
-        history = History.of(self._builder.space, study.points, np.zeros(len(study.points)))
+        points = study.points[study.is_complete]
+        history = History.of(self._builder.space, points, np.zeros(len(points)))
         history = replace(history, failed=study.failed, failed_after=study.failed_after)
         history = history.drop_incomplete(self._builder.optional)
         found = fit_failures(self._builder, history, self._budget, FitCache())
@@ -100,9 +101,11 @@ class _Placed:
         self.name, self.lacking = study.name, study.lacking
         self.points = self._with_all_columns(study.points)
         self.failed = self._with_all_columns(study.failed)
-        self.failed_after = study.failed_after
         self.outcomes = study.outcomes
         self.is_complete = ~np.isnan(self.points[:, ~optional]).any(axis=1)
+        n_complete = np.concatenate([[0], np.cumsum(self.is_complete)])
+        after = study.failed_after
+        self.failed_after = None if after is None else n_complete[after]
 
     def _with_all_columns(self, points: Array) -> Array:
         return np.where(self.lacking, 0.0, points)

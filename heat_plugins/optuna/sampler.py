@@ -526,7 +526,7 @@ class HeatSampler(BaseSampler):
 
         The first trial has to show what it asks for before the model can be asked.
         """
-        if not self._earlier or trial.number or self._settings.n_startup_trials is not None:
+        if not self._earlier or trial.number or self._settings.n_startup_trials:
             return ()
         return self._earlier.recommended(study, name, distribution, self._is_feasible)
 

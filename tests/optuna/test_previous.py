@@ -267,6 +267,12 @@ def test_start_up_trials_that_were_asked_for_are_random() -> None:
     assert [t.params for t in with_earlier.trials] == [t.params for t in alone.trials]
 
 
+def test_no_start_up_trials_leave_everything_to_the_model() -> None:
+    earlier = random_study(layers())
+    study = going_on(layers(), [earlier], 5, n_startup_trials=0)
+    assert study.trials[0].params == earlier.best_params and study.best_value < 0.5
+
+
 def test_an_earlier_study_without_trials_changes_nothing() -> None:
     study, alone = going_on(layers(), [optuna.create_study()]), going_on(layers(), [])
     assert [t.params for t in study.trials] == [t.params for t in alone.trials]
