@@ -20,15 +20,20 @@ import numpy as np
 from heat_plugins.acquisition.builder import AcquisitionBuilder, Draw
 from heat_plugins.acquisition.feasibility import log_success
 from heat_plugins.acquisition.pareto import non_dominated
-from heat_plugins.acquisition.recommendation import Recommendation
 from heat_plugins.batch_function import BatchFunction
-from heat_plugins.gp.earlier_models import EarlierModels
+from heat_plugins.earlier import (
+    FAILURES,
+    best_of_earlier,
+    is_short_startup,
+    known_earlier,
+    recommended_suggestion,
+)
 from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
 from heat_plugins.gp.transfer_kernel import alikeness
-from heat_plugins.history import NO_REGION, EarlierStudy, History, canonical
+from heat_plugins.history import EarlierStudy, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
@@ -62,9 +67,6 @@ __all__ = [
 ]
 
 
-FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
-
-
 @usual_errors
 def suggest(
     problem: Problem,
@@ -93,10 +95,10 @@ def suggest(
         raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
-    if settings.is_starting_up_after(task.history) or _is_short_startup(task, settings, cache):
+    if settings.is_starting_up_after(task.history) or is_short_startup(task, settings, cache):
         return task.random_suggestion(rng, subspace)
     if not n_complete:
-        return _first_suggestion(task, settings, rng, cache)
+        return recommended_suggestion(task, settings, rng, cache)
     rules = settings.trust_region
     acquisition_builder = AcquisitionBuilder(
         task.history,
@@ -272,10 +274,8 @@ def _outcomes(
     )
     failures = None
     if settings.models_failures:
-        earlier, budget = (
-            _earlier(builder, history, settings, cache),
-            settings.model_budget(builder),
-        )
+        earlier = known_earlier(builder, history, settings, cache)
+        budget = settings.model_budget(builder)
         own = cache.of_outcome(FAILURES)
         failures = fit_failures(builder, history, budget, own, earlier.of_failures(own))
     known = history
@@ -320,7 +320,7 @@ def outcome_of(
         settings.deterministic,
         boundary=boundary,
     )
-    earlier = _earlier(builder, history, settings, cache)
+    earlier = known_earlier(builder, history, settings, cache)
     own = cache.of_outcome(index)
     return fit_outcome(
         builder,
@@ -334,61 +334,6 @@ def outcome_of(
     )
 
 
-def _best_of_earlier(history: History, n: int) -> Array:
-    """Return the best points (k, d) of earlier studies that had all parameters, n of each."""
-    found = [
-        study.points[np.argsort(study.values[:, 0], kind="stable")[:n]]  # NaN comes last
-        for study in history.earlier
-        if not study.lacking.any()
-    ]
-    return np.concatenate([history.points[:0], *found])
-
-
-def _is_short_startup(task: Task, settings: Settings, cache: FitCache) -> bool:
-    """Whether the next point is random because earlier studies are expected to tell little.
-
-    Where they tell nothing of themselves, there are as many random points as without them.
-    """
-    if not task.history.earlier or settings.n_startup_trials is not None:
-        return False
-    n_random = settings.n_startup(len(task.whole.space))
-    n_ended = len(task.history.points) + len(task.history.failed)
-    if n_ended >= n_random:
-        return False
-    earlier = _earlier(task.builder, task.history, settings, cache)
-    share = earlier.expected_share(cache)
-    return n_ended < round(n_random * (1.0 - share))
-
-
-def _first_suggestion(
-    task: Task, settings: Settings, rng: np.random.Generator, cache: FitCache
-) -> Suggestion:
-    """Return the point that earlier studies recommend, while this one has no value."""
-    history, builder = task.history, task.builder
-    earlier = _earlier(builder, history, settings, cache)
-    n_objectives = max(study.values.shape[1] for study in history.earlier)
-    n_outcomes = max(study.outcomes.shape[1] for study in history.earlier)
-    models = [
-        earlier.of_outcome(i, cache.of_outcome(i), -np.inf if i < n_objectives else 0.0)
-        for i in range(n_outcomes)
-    ]
-    failures = earlier.of_failures(cache.of_outcome(FAILURES)) if settings.models_failures else ()
-    limited = [model for each in (*models[n_objectives:], failures) for model in each]
-    acquisition = Recommendation([m for each in models[:n_objectives] for m in each], limited)
-    starts = _best_of_earlier(history, 20)
-    if not len(starts):
-        starts = task.whole.sample(20, rng)
-    search = _Search(task, starts, Past(history.points, history.objectives), settings, rng)
-    points = search(acquisition)
-    if not len(points):
-        return task.random_suggestion(rng)
-    point = task.whole.impute_conditionals(points[:1], rng)[0]
-    value = float(acquisition(point[None])[0])
-    return Suggestion(
-        point, NO_REGION, True, acquisition=value, alternatives=points[1:], optional=task.optional
-    )
-
-
 @usual_errors
 def how_alike(
     space: Space, history: History, settings: Settings, index: int = 0
@@ -399,15 +344,6 @@ def how_alike(
     task = Task.of(Problem(space), history, settings, FitCache())
     model = outcome_of(task.builder, task.history, settings, FitCache(), index)
     return alikeness(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
-
-
-def _earlier(
-    builder: KernelBuilder, history: History, settings: Settings, cache: FitCache
-) -> EarlierModels:
-    """Return what earlier studies know."""
-    cache.begin_with(tuple(study.fingerprint for study in history.earlier))
-    budget = settings.model_budget(builder)
-    return EarlierModels(builder, history.earlier, settings.deterministic, budget)
 
 
 def _starts(
@@ -424,5 +360,5 @@ def _starts(
         )
     best = history.points[order[:n]]
     if history.earlier:
-        best = np.concatenate([best, _best_of_earlier(history, n)])
+        best = np.concatenate([best, best_of_earlier(history, n)])
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])

@@ -33,6 +33,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "task": {*BELOW_SUGGEST, "settings"},
     "suggest": {*BELOW_SUGGEST, "settings", "task"},
     "insight": {*BELOW_SUGGEST, "settings", "suggest"},
+    "earlier": {*BELOW_SUGGEST, "settings", "task"},
+    "suggest": {*BELOW_SUGGEST, "settings", "task", "earlier"},
     "torch": {*BELOW_GP, "gp", "_extras"},
     "botorch": {"torch", "_extras"},
     "optuna": BELOW_HOSTS,
