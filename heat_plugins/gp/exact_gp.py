@@ -28,6 +28,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from heat_plugins.gp.posterior_covariance import PosteriorCovariance
+from heat_plugins.gp.standard_posterior import StandardPosterior
 from heat_plugins.kernels.base import (
     STARTING_TOTALS,
     CrossCovariance,
@@ -44,7 +45,6 @@ __all__ = [
     "Fit",
     "Hyperparameters",
     "NegativeLogDensity",
-    "StandardPosterior",
     "Surrogate",
     "TermPosterior",
     "fit",
@@ -268,7 +268,8 @@ def best_scale(values: Array, mean: Array) -> tuple[float, float]:
     """
     n = len(values) + VARIANCE_PRIOR_COUNT
     a, b = float(values @ values) + VARIANCE_PRIOR_COUNT, float(values @ mean)
-    scale = (b + np.sqrt(b * b + 4.0 * a * n)) / (2.0 * a)
+    root = np.sqrt(b * b + 4.0 * a * n)
+    scale = (b + root) / (2.0 * a) if b > 0.0 else 2.0 * n / (root - b)  # nothing cancels
     value = 0.5 * (a * scale**2 - 2.0 * b * scale + float(mean @ mean)) - n * np.log(scale)
     return float(scale), float(value - 0.5 * n + 0.5 * n * np.log(0.5 * n))
 

@@ -56,6 +56,7 @@ class PosteriorCovariance:
 
     @cached_property
     def _factor(self) -> Array:
+        """L (a, a), which samples alone need."""
         matrix = self._prior(self._points) - self._of_points @ self._of_points.T
         matrix.flat[:: len(matrix) + 1] += JITTER
         factor: Array = linalg.cholesky(matrix, lower=True)

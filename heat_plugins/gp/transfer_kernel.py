@@ -36,7 +36,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heat_plugins.gp.exact_gp import Hyperparameters, StandardPosterior, Surrogate
+from heat_plugins.gp.exact_gp import Hyperparameters, Surrogate
+from heat_plugins.gp.standard_posterior import StandardPosterior
 from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, normal_prior
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Bools

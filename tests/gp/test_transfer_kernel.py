@@ -179,9 +179,10 @@ def test_without_shares_it_is_the_kernel_of_the_present_study_alone():
     assert found.variance == pytest.approx(alone.variance, abs=1e-5)
 
 
-def test_best_scale_is_where_the_density_is_highest():
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_best_scale_is_where_the_density_is_highest(sign):
     rng = np.random.default_rng(3)
-    values, mean = rng.standard_normal(6), rng.standard_normal(6)
+    values, mean = rng.standard_normal(6), sign * rng.standard_normal(6)
     count = 6 + VARIANCE_PRIOR_COUNT
 
     def density(u):
