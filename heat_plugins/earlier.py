@@ -7,17 +7,19 @@ import numpy as np
 from heat_plugins.acquisition.recommendation import Recommendation
 from heat_plugins.gp.earlier_models import EarlierModels
 from heat_plugins.gp.fit import FitCache
-from heat_plugins.history import NO_REGION, History
+from heat_plugins.history import NO_REGION, EarlierStudy, History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.search.search_task import Past, SearchTask
 from heat_plugins.search.searches import maximise
 from heat_plugins.settings import Settings
-from heat_plugins.space import Array
+from heat_plugins.space import Array, Space
+from heat_plugins.space.trial_conditions import conditions_from
 from heat_plugins.task import Suggestion, Task
 
 __all__ = [
     "FAILURES",
     "best_of_earlier",
+    "foretells_itself",
     "is_short_startup",
     "known_earlier",
     "recommended_suggestion",
@@ -49,6 +51,15 @@ def is_short_startup(task: Task, settings: Settings, cache: FitCache) -> bool:
         return False
     share = known_earlier(task.builder, task.history, settings, cache).expected_share(cache)
     return n_ended < round(n_random * (1.0 - share))
+
+
+def foretells_itself(space: Space, study: EarlierStudy, settings: Settings) -> float:
+    """Return from 0 to 1 how well trials of a study foretell each other, in its own space."""
+    conditions = conditions_from(space, study.points, study.failed)
+    builder = KernelBuilder(space, settings.model, conditions)
+    budget = settings.model_budget(builder)
+    models = EarlierModels(builder, (study,), settings.deterministic, budget)
+    return models.expected_share(FitCache())
 
 
 def best_of_earlier(history: History, n: int = N_STARTS) -> Array:

@@ -24,6 +24,7 @@ from heat_plugins.batch_function import BatchFunction
 from heat_plugins.earlier import (
     FAILURES,
     best_of_earlier,
+    foretells_itself,
     is_short_startup,
     known_earlier,
     recommended_suggestion,
@@ -61,6 +62,7 @@ __all__ = [
     "Settings",
     "Suggestion",
     "canonical",
+    "foretells_itself",
     "how_alike",
     "outcome_of",
     "suggest",

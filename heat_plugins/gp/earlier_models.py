@@ -20,8 +20,11 @@ __all__ = ["EarlierModels"]
 
 FEWEST_POINTS = 50  # of each study in its model; of several they share what one may have
 FEWEST_VALUES = 3  # that say more than nothing
+# Share of the variance of its own values that a study must predict, each from the others, to be
+# expected to tell as much as any. The weight is the square of what it has of that.
 ENOUGH_SKILL = 0.3
-LEAST_WEIGHT = 0.1
+LEAST_WEIGHT = 0.01
+LEAST_RELATIVE_WEIGHT = 0.25  # of the largest one; studies below that would only distract
 
 
 class EarlierModels:
@@ -80,7 +83,7 @@ class EarlierModels:
         outcome = fit_outcome(self._builder, data, self._budget, FitCache())
         values = outcome.values[np.isin(outcome.rows, outcome.modelled)]
         skill = outcome.surrogate.skill(values)
-        weight = float(np.clip(skill / ENOUGH_SKILL, LEAST_WEIGHT, 1.0)) ** 2
+        weight = float(np.clip((max(skill, 0.0) / ENOUGH_SKILL) ** 2, LEAST_WEIGHT, 1.0))
         return EarlierModel(study.name, outcome.surrogate, study.lacking, outcome.zero, weight)
 
     def _failures(self, study: _Placed) -> EarlierModel | None:
@@ -118,6 +121,7 @@ def _remembered(
 ) -> tuple[EarlierModel, ...]:
     """Return the models of studies that have one, made once."""
     if cache.earlier is None:
-        found = map(model_of, studies)
-        cache.earlier = tuple(model for model in found if model is not None)
+        found = [model for study in studies if (model := model_of(study)) is not None]
+        least = LEAST_RELATIVE_WEIGHT * max((model.weight for model in found), default=0.0)
+        cache.earlier = tuple(model for model in found if model.weight >= least)
     return cache.earlier

@@ -18,10 +18,14 @@ from optuna.trial import FrozenTrial, TrialState
 
 from heat_plugins.history import EarlierStudy
 from heat_plugins.optuna.constraints import constraints_in
+from heat_plugins.optuna.distributions import is_modelled
 from heat_plugins.optuna.feasible import IsFeasible, seems_feasible
 from heat_plugins.optuna.notices import Notices
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED
+from heat_plugins.runtime.floating_point import usual_errors
+from heat_plugins.runtime.threads import one_blas_thread
+from heat_plugins.suggest import Settings, foretells_itself
 
 __all__ = ["EarlierStudies", "Previous"]
 
@@ -48,6 +52,7 @@ class EarlierStudies:
         self._studies = list(_studies(previous))
         self._notices = notices
         self._snapshots: list[_Snapshot] | None = None
+        self._order: list[str] | None = None  # of their names, once it has been asked for
 
     def __len__(self) -> int:
         """Return how many studies there are."""
@@ -105,18 +110,32 @@ class EarlierStudies:
             found.append((earlier, own.constraint_names))
         reader.go_on_from(found)
 
+    @usual_errors
+    def _by_skill(self, snapshots: list[_Snapshot], settings: Settings) -> list[_Snapshot]:
+        """Return studies, the one whose trials foretell each other best first."""
+        if len(snapshots) < 2:
+            return snapshots
+        if self._order is None:
+            with one_blas_thread():
+                skills = {each.name: _foretells_itself(each, settings) for each in snapshots}
+            self._order = sorted(skills, key=lambda name: -skills[name])
+        order = self._order
+        return sorted(snapshots, key=lambda each: order.index(each.name))
+
     def recommended(
         self,
         study: Study,
         name: str,
         distribution: BaseDistribution,
         is_feasible: IsFeasible | None,
+        settings: Settings,
     ) -> tuple[Any, ...]:
-        """Return the value of a parameter in the best trial of the first study that has one.
+        """Return the value of a parameter in the best trial of an earlier study.
 
+        Of several, the study whose own trials foretell each other best, the first of equals.
         Nothing where that trial does not have the parameter, or with a value that cannot be had.
         """
-        for each in self._read(study):
+        for each in self._by_skill(self._read(study), settings):
             for trial in _best_first(each):
                 params = dict(trial.params)
                 if is_feasible is None or seems_feasible(is_feasible, params):
@@ -131,6 +150,23 @@ def _unlike(name: str, known: Sequence[str]) -> str:
         number += 1
         found = f"{name} ({number})"
     return found
+
+
+def _foretells_itself(snapshot: _Snapshot, settings: Settings) -> float:
+    """Return from 0 to 1 how well the trials of a study foretell each other."""
+    search_space: dict[str, BaseDistribution] = {}
+    for trial in snapshot.trials:
+        search_space |= trial.distributions
+    known = {n: d for n, d in search_space.items() if is_modelled(d) and not d.single()}
+    if not known:
+        return 0.0
+    reader = StudyReader(known)
+    history = reader.read(snapshot.trials, snapshot.directions, None, {})
+    found = EarlierStudy(snapshot.name, history.points, history.objectives, history.failed)
+    try:
+        return foretells_itself(reader.space, found, settings)
+    except ValueError:  # settings that fit the present parameters alone
+        return 0.0
 
 
 def _value_in(distribution: BaseDistribution, value: Any) -> tuple[Any, ...]:

@@ -528,7 +528,9 @@ class HeatSampler(BaseSampler):
         """
         if not self._earlier or trial.number or self._settings.n_startup_trials:
             return ()
-        return self._earlier.recommended(study, name, distribution, self._is_feasible)
+        return self._earlier.recommended(
+            study, name, distribution, self._is_feasible, self._settings
+        )
 
     def _was_modelled(self, study: Study, param_name: str) -> bool:
         """Whether the model was ready to choose the value of a parameter.
