@@ -195,16 +195,6 @@ class HeatStartAdapter(Adapter):
         aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
         pending = [features.parameters for features in distinct(pending_observations)]
         history = self._history(aim, pending)
-        failed, others = arms_without_data(self, set(self._observed.arm_data.index))
-        history = history_of(
-            self._codes,
-            self._observed,
-            aim,
-            self._points([*pending, *others]),
-            self._points([arm.parameters for arm in failed]),
-            [arm.time for arm in failed],
-            [arm.metadata for arm in failed],
-        )
         if not self._is_waiting:
             history = replace(history, earlier=self._earlier(optimization_config, metrics))
         fixed = self._fixed_columns(fixed_features)
@@ -263,6 +253,7 @@ class HeatStartAdapter(Adapter):
             settings=replace(self.generator.settings, model=self._model),
             limits=self._limits,
         )
+
     def _earlier(
         self, config: OptimizationConfig, metrics: Sequence[str]
     ) -> tuple[EarlierStudy, ...]:

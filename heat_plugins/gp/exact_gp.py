@@ -388,6 +388,8 @@ class Surrogate:
         whitened = covariances @ self._whitener
         own = weights @ self._prior(points) @ weights
         mean = covariances[: self._n] @ self._alpha
+        if self._cross.has_mean:
+            mean += self._mean_scale * (weights @ self._cross.moments(points)[2])
         return float(mean), self.variance * max(float(own - whitened @ whitened), 0.0)
 
     def standard_posterior(self, others: Array) -> StandardPosterior:
@@ -469,33 +471,6 @@ class Surrogate:
 def _prior_covariance(kernel: Kernel, theta: Array, points: Array) -> Array:
     """Return the kernel matrix (m, m) of points (m, d)."""
     return kernel.matrix(theta, kernel.prepare(points))
-
-
-@dataclass(frozen=True, eq=False)
-class StandardPosterior:
-    """A posterior in units of sigma, with covariances with some other points.
-
-    Args:
-        cross: Covariances with the observations that the kernel has.
-        prior: Those with the other points.
-        whitener: (n + p, n + p) of the observations.
-        alpha: (n,) weights of the observations in the mean.
-        of_others: (o, n + p) covariances of the other points with the observations, whitened.
-    """
-
-    cross: CrossCovariance
-    prior: CrossCovariance
-    whitener: Array
-    alpha: Array
-    of_others: Array
-
-    def __call__(self, points: Array) -> tuple[Array, Array, Array]:
-        """Return of points (m, d) means and variances (m,), covariances (m, o) with the others."""
-        covariances, own = self.cross.with_diagonal(points)
-        whitened = covariances @ self.whitener
-        mean = covariances[:, : len(self.alpha)] @ self.alpha
-        variance = np.maximum(own - np.einsum("ij,ij->i", whitened, whitened), 0.0)
-        return mean, variance, self.prior(points) - whitened @ self.of_others.T
 
 
 class _Whitened:

@@ -13,8 +13,8 @@ from optuna.trial import TrialState
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import scale_of
 from heat_plugins.insight.effects import order_shares, single_effects
-from heat_plugins.optuna.explanation_html import as_html
 from heat_plugins.optuna.earlier_studies import EarlierStudies
+from heat_plugins.optuna.explanation_html import as_html
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace
 from heat_plugins.runtime.floating_point import usual_errors

@@ -47,8 +47,8 @@ class RandomValues:
     def draw(self, name: str, rng: np.random.Generator, first: tuple[Any, ...] = ()) -> Any:
         """Return a random value, if possible one that does not make the trial a repetition.
 
-        The numbers of the first trial are in the middle of their ranges. Values that come ``first``
-        are tried before.
+        The numbers of the first trial are in the middle of their ranges. Values that come
+        ``first`` are tried before.
 
         Neither of a trial that runs elsewhere: where another one may draw the same value now, it
         is reserved before it is asked again whether somebody has it.
