@@ -2,16 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 import numpy as np
 
 from heat_plugins.space import Array, Bools, Indices, Space
 from heat_plugins.space.symmetry import Symmetry
 
-__all__ = ["NO_REGION", "History", "canonical"]
+__all__ = ["NO_REGION", "EarlierStudy", "History", "canonical"]
 
 NO_REGION = -1  # the tag of a trial that no region asked for: start-up, enqueued, added
+
+
+@dataclass(frozen=True, eq=False)
+class EarlierStudy:
+    """The trials of an earlier study, as points of the present space.
+
+    Args:
+        name: Of the study, for people.
+        points: (n, d) evaluated points in order of completion; NaN where a parameter was not
+            asked for, in a whole column where the study did not have it.
+        values: (n, M) their values, to be minimised; NaN where one is not known.
+        failed: (q, d) points of trials that ended without a value.
+        constraints: (n, C) those of the present study, NaN where they are not known; None for no
+            constraints.
+        failed_after: (q,) after how many of the points each of the failed ended, ascending.
+    """
+
+    name: str
+    points: Array
+    values: Array
+    failed: Array
+    constraints: Array | None = None
+    failed_after: Indices | None = None
+
+    @property
+    def lacking(self) -> Bools:
+        """(d,) parameters that no trial has."""
+        lacking: Bools = np.isnan(np.concatenate([self.points, self.failed])).all(axis=0)
+        return lacking
+
+    @property
+    def has_values(self) -> bool:
+        """Whether some value is known."""
+        return not bool(np.isnan(self.values).all())
+
+    @property
+    def outcomes(self) -> Array:
+        """(n, M + C) values and constraints."""
+        if self.constraints is None:
+            return self.values
+        return np.column_stack([self.values, self.constraints])
+
+    @property
+    def fingerprint(self) -> tuple[str, int, int, int]:
+        """What tells the study from others."""
+        parts = (self.points, self.outcomes, self.failed)
+        points, outcomes, failed = (crc32(part.tobytes()) for part in parts)
+        return self.name, points, outcomes, failed
+
+    def with_points(self, change: Callable[[Array], Array]) -> EarlierStudy:
+        """Return the study with other points."""
+        return replace(self, points=change(self.points), failed=change(self.failed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +90,7 @@ class History:
             where that is not known.
         failed_region_ids: (q,) index of the trust region each of the failed was suggested in, or
             ``NO_REGION``; None for none of them.
+        earlier: Studies that this one goes on from.
     """
 
     points: Array
@@ -47,6 +102,7 @@ class History:
     noise: Array | None = None
     failed_after: Indices | None = None
     failed_region_ids: Indices | None = None
+    earlier: tuple[EarlierStudy, ...] = ()
 
     def __post_init__(self) -> None:
         if self.noise is None:
@@ -143,4 +199,8 @@ def canonical(history: History, symmetry: Symmetry | None) -> History:
         points=symmetry.canonical(history.points),
         pending=symmetry.canonical(history.pending),
         failed=symmetry.canonical(history.failed),
+        earlier=tuple(
+            study if study.lacking.any() else study.with_points(symmetry.canonical)
+            for study in history.earlier
+        ),
     )

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack, get_args
 
 from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.gp.outcome_data import ModelBudget
+from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.search.nested_bins import Embedding, NestedEmbedding
 from heat_plugins.search.regions import RegionName, RegionRules, rules_of
@@ -150,9 +151,28 @@ class Settings:
                 f"acquisition must be 'log-ei' for {n} objectives, got {self.acquisition!r}"
             )
 
-    def is_starting_up(self, n_parameters: int, n_complete: int, n_failed: int = 0) -> bool:
-        """Whether the next point is random: as long as too little, or no value, is known."""
+    def is_starting_up(
+        self,
+        n_parameters: int,
+        n_complete: int,
+        n_failed: int = 0,
+        *,
+        has_earlier: bool = False,
+    ) -> bool:
+        """Whether the next point is random: as long as too little, or no value, is known.
+
+        Where earlier studies have values, only if a number of random points is given.
+        """
+        if has_earlier:
+            return n_complete + n_failed < (self.n_startup_trials or 0)
         return n_complete == 0 or n_complete + n_failed < self.n_startup(n_parameters)
+
+    def is_starting_up_after(self, history: History) -> bool:
+        """Whether the point after a history is random, whatever earlier studies may tell."""
+        has_earlier = any(study.has_values for study in history.earlier)
+        points, n_failed = history.points, len(history.failed)
+        n_parameters = points.shape[1]
+        return self.is_starting_up(n_parameters, len(points), n_failed, has_earlier=has_earlier)
 
     def n_startup(self, n_parameters: int) -> int:
         """Return how many points are random."""

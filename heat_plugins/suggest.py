@@ -21,11 +21,20 @@ from heat_plugins.acquisition.builder import AcquisitionBuilder, Draw
 from heat_plugins.acquisition.feasibility import log_success
 from heat_plugins.acquisition.pareto import non_dominated
 from heat_plugins.batch_function import BatchFunction
+from heat_plugins.earlier import (
+    FAILURES,
+    best_of_earlier,
+    foretells_itself,
+    is_short_startup,
+    known_earlier,
+    recommended_suggestion,
+)
 from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
-from heat_plugins.history import History, canonical
+from heat_plugins.gp.transfer_kernel import alikeness
+from heat_plugins.history import EarlierStudy, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.memory import keep_freed_memory
@@ -45,6 +54,7 @@ from heat_plugins.space.point_set import PointSet
 from heat_plugins.task import NoFeasiblePoint, Problem, Suggestion, Task
 
 __all__ = [
+    "EarlierStudy",
     "FitCache",
     "History",
     "NoFeasiblePoint",
@@ -53,12 +63,11 @@ __all__ = [
     "Settings",
     "Suggestion",
     "canonical",
+    "foretells_itself",
+    "how_alike",
     "outcome_of",
     "suggest",
 ]
-
-
-FAILURES = -1  # the cache of the model of failures, next to those of objectives and constraints
 
 
 @usual_errors
@@ -89,8 +98,10 @@ def suggest(
         raise NoFeasiblePoint("no point was found that keeps the limits")
     n_complete, n_failed = len(task.history.points), len(task.history.failed)
     subspace, stages = _present_subspace(problem.space, settings, n_complete + n_failed)
-    if settings.is_starting_up(len(problem.space), n_complete, n_failed):
+    if settings.is_starting_up_after(task.history) or is_short_startup(task, settings, cache):
         return task.random_suggestion(rng, subspace)
+    if not n_complete:
+        return recommended_suggestion(task, settings, rng, cache)
     rules = settings.trust_region
     acquisition_builder = AcquisitionBuilder(
         task.history,
@@ -261,11 +272,15 @@ def _outcomes(
 ) -> Outcomes:
     """Return the models of every objective and every constraint."""
     n_objectives = history.objectives.shape[1]
-    columns, leaves_out = modelled_constraints(history.constraint_values)
+    columns, leaves_out = modelled_constraints(
+        history.constraint_values, [study.constraints for study in history.earlier]
+    )
     failures = None
     if settings.models_failures:
+        earlier = known_earlier(builder, history, settings, cache)
         budget = settings.model_budget(builder)
-        failures = fit_failures(builder, history, budget, cache.of_outcome(FAILURES))
+        own = cache.of_outcome(FAILURES)
+        failures = fit_failures(builder, history, budget, own, earlier.of_failures(own))
     known = history
     if failures is not None and failures.is_explained_by_chance:
         # What was asked for there is as unknown as before: to look nearby is no repetition.
@@ -300,22 +315,38 @@ def outcome_of(
 ) -> Outcome:
     """Return the model of one objective, or constraint after those, of a history not empty."""
     values = np.column_stack([history.objectives, history.constraint_values])[:, index]
+    boundary = 0.0 if index >= history.objectives.shape[1] else -np.inf
     data = OutcomeData(
         history.points,
         values,
         history.noise_of(index),
         settings.deterministic,
-        boundary=0.0 if index >= history.objectives.shape[1] else -np.inf,
+        boundary=boundary,
     )
+    earlier = known_earlier(builder, history, settings, cache)
+    own = cache.of_outcome(index)
     return fit_outcome(
         builder,
         data,
         settings.model_budget(builder),
-        cache.of_outcome(index),
+        own,
         centre=centre,
         without_value=history.without_value,
         fit=fit,
+        earlier=earlier.of_outcome(index, own, boundary),
     )
+
+
+@usual_errors
+def how_alike(
+    space: Space, history: History, settings: Settings, index: int = 0
+) -> dict[str, float]:
+    """Return by name how alike earlier studies are in an objective of a history not empty."""
+    if not history.earlier:
+        return {}
+    task = Task.of(Problem(space), history, settings, FitCache())
+    model = outcome_of(task.builder, task.history, settings, FitCache(), index)
+    return alikeness(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
 
 
 def _starts(
@@ -331,4 +362,6 @@ def _starts(
             (ranks.sum(axis=1), ~is_front, acquisition_builder.distance_to_reference)
         )
     best = history.points[order[:n]]
+    if history.earlier:
+        best = np.concatenate([best, best_of_earlier(history, n)])
     return best if domain.region is None else np.concatenate([domain.region.centre[None], best])

@@ -124,7 +124,7 @@ class Task:
         space, fixed, limits = problem.space, problem.fixed, problem.limits
         conditions, allowed, listed = problem.conditions, problem.allowed, problem.listed
         if conditions is None:
-            conditions = conditions_from(space, history.points, history.failed)
+            conditions = conditions_from(space, *_with_earlier(history))
         else:
             history = _as_declared(space, history, conditions)
             conditions = conditions if conditions.trees else None
@@ -221,6 +221,16 @@ class Task:
         return Suggestion(point, NO_REGION, is_new, optional=self.optional)
 
 
+def _with_earlier(history: History) -> tuple[Array, Array]:
+    """Return complete and failed points, first those of earlier studies with all parameters.
+
+    What a parameter depends on that a study did not have at all, it does not tell.
+    """
+    whole = [study for study in history.earlier if not study.lacking.any()]
+    points = np.concatenate([*[study.points for study in whole], history.points])
+    return points, np.concatenate([*[study.failed for study in whole], history.failed])
+
+
 def _as_declared(space: Space, history: History, conditions: Conditions) -> History:
     """Return the history with nothing where, by its conditions, a parameter does not exist."""
     lacks = np.isnan(history.points).any(axis=0) & ~conditions.is_optional
@@ -234,4 +244,5 @@ def _as_declared(space: Space, history: History, conditions: Conditions) -> Hist
         points=conditions.deactivate(history.points),
         pending=conditions.deactivate(history.pending),
         failed=conditions.deactivate(history.failed),
+        earlier=tuple(study.with_points(conditions.deactivate) for study in history.earlier),
     )

@@ -77,6 +77,10 @@ EXAMPLES = {
     ),
     "graph_of_choices": (COMPARISON, ["with graphs", "without", "TPESampler"]),
     "pipelines": (COMPARISON, ["default", "bounce", "casmopolitan", "rducb", "whole space"]),
+    "transfer": (
+        COMPARISON,
+        ["0 to 4", "5 to 9", "a model added", "previous=[earlier]", "from nothing", "how alike"],
+    ),
     "conditional_pipeline": (
         COMPARISON,
         ["HeatSampler", "TPESampler (group)", "tried", "'model'"],

@@ -27,6 +27,7 @@ from ax.utils.common.logger import get_logger
 
 from heat_plugins.ax.arms import arms_without_data, distinct, number_of_arms
 from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.earlier_experiments import earlier_study
 from heat_plugins.ax.experiment_data import (
     REGION_KEY,
     Aim,
@@ -39,7 +40,7 @@ from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator
 from heat_plugins.ax.limits import Limits, limits_of
 from heat_plugins.ax.search_space import complete_model
 from heat_plugins.gp.fit import KernelFit
-from heat_plugins.history import NO_REGION, History
+from heat_plugins.history import NO_REGION, EarlierStudy, History
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Array
@@ -194,6 +195,8 @@ class HeatStartAdapter(Adapter):
         aim = None if self._is_waiting else Aim.of(optimization_config, metrics)
         pending = [features.parameters for features in distinct(pending_observations)]
         history = self._history(aim, pending)
+        if not self._is_waiting:
+            history = replace(history, earlier=self._earlier(optimization_config, metrics))
         fixed = self._fixed_columns(fixed_features)
         number = number_of_arms(self._experiment, pending_observations)
         suggestions: list[Suggestion] = []
@@ -251,6 +254,22 @@ class HeatStartAdapter(Adapter):
             limits=self._limits,
         )
 
+    def _earlier(
+        self, config: OptimizationConfig, metrics: Sequence[str]
+    ) -> tuple[EarlierStudy, ...]:
+        """Return the earlier experiments, by what counts in this one.
+
+        Not where they lack what counts: then there is nothing to compare.
+        """
+        found = []
+        for experiment in self.generator.previous:
+            theirs = {metric for means in experiment.means for metric in means}
+            aim = Aim.of(config, sorted({*metrics, *theirs}))
+            if aim is not None:
+                logit = self.transforms.get("Logit")
+                found.append(earlier_study(experiment, self._codes, aim, logit))
+        return tuple(study for study in found if study is not None)
+
     def _suggest(
         self, history: History, aim: Aim | None, fixed: Mapping[int, float], number: int
     ) -> Suggestion:
@@ -297,7 +316,9 @@ class HeatStartAdapter(Adapter):
         Not where some values came with an error and others without: whoever predicts learns the
         noise of all then, whoever chooses only that which is not known.
         """
-        fits = {}
+        fits: dict[int, KernelFit] = {}
+        if history.earlier:  # which whoever predicts does not know
+            return fits
         for index in range(len(aim.objectives) + len(aim.constraints)):
             metric, noise = aim.metric_of(index), history.noise_of(index)
             if metric is not None and (noise is None or not np.isnan(noise).any()):

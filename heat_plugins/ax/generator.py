@@ -25,6 +25,7 @@ from botorch.models.model import ModelList
 from botorch.utils.datasets import SupervisedDataset
 
 from heat_plugins.acquisition.builder import AcquisitionName
+from heat_plugins.ax.earlier_experiments import read_previous
 from heat_plugins.ax.experiment_data import Side
 from heat_plugins.botorch import HeatGP
 from heat_plugins.gp.fit import FitCache, KernelFit
@@ -65,7 +66,8 @@ class HeatStartGenerator(Generator):
     It keeps the settings; :class:`~heat_plugins.ax.adapter.HeatStartAdapter` does the rest.
 
     All arguments are those of ``heat_generation_strategy``, which makes them, and can be stored as
-    JSON: ``model`` comes from ``Model.to_json``, and ``embedding`` has the fields of one.
+    JSON: ``model`` comes from ``Model.to_json``, ``embedding`` has the fields of one, and
+    ``previous`` comes from ``write_previous``.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class HeatStartGenerator(Generator):
         acquisition: AcquisitionName = "log-ei",
         search: SearchName = "genetic",
         embedding: Mapping[str, Any] | None = None,
+        previous: str | None = None,
     ) -> None:
         try:
             check_arguments(
@@ -96,6 +99,7 @@ class HeatStartGenerator(Generator):
                 search_by=search,
                 embedding=None if embedding is None else NestedEmbedding(**embedding),
             )
+            self.previous = read_previous(previous)
         except (TypeError, ValueError, KeyError) as error:
             raise UserInputError(f"Settings of heat_plugins cannot be read: {error}") from error
         self.cache = FitCache()  # of suggestions

@@ -24,6 +24,7 @@ from ax.generation_strategy.transition_criterion import (
 from heat_plugins.acquisition.builder import AcquisitionName
 from heat_plugins.ax.adapter import HeatAdapter, HeatStartAdapter
 from heat_plugins.ax.codes import HeatCodes
+from heat_plugins.ax.earlier_experiments import Previous, write_previous
 from heat_plugins.ax.fixed import HeatFixed
 from heat_plugins.ax.generator import HeatGenerator, HeatStartGenerator, check_arguments
 from heat_plugins.ax.node import HeatNode
@@ -79,6 +80,7 @@ def heat_generation_strategy(
     hyperparameters: Learning = "map",
     search: SearchName = "genetic",
     embedding: Embedding = None,
+    previous: Previous = (),
 ) -> GenerationStrategy:
     """Return a generation strategy that optimises with heat kernels.
 
@@ -141,6 +143,9 @@ def heat_generation_strategy(
             ``"pool"``; see ``docs/pipelines.md``.
         embedding: ``"nested"``, or a ``NestedEmbedding``, for a search that begins with few bins
             of parameters that move together, and splits them; None for all parameters at once.
+        previous: Experiments, or clients, that this one goes on from: of another data set, with
+            fewer choices, and so on. How alike they are is learnt. Their arms and means as of now
+            are stored with the strategy; see ``docs/transfer.md``.
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
@@ -180,6 +185,9 @@ def heat_generation_strategy(
         "embedding": None if chosen.embedding is None else asdict(chosen.embedding),
         "model": stored_model,
     }
+    stored = write_previous(previous)
+    if stored is not None:
+        settings["previous"] = stored
     ready = MinTrials(
         threshold=TRIALS_BEFORE_MODEL,
         transition_to=HeatGenerators.HEAT.value,

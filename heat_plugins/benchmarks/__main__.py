@@ -327,6 +327,9 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log", type=Path, default=Path("speed.jsonl"), help="where raw results are appended"
     )
+    parser.add_argument(
+        "--seeds", type=_at_least(1), default=10, help="studies of each kind of transfer"
+    )
     parser.set_defaults(do=_bench)
 
 
@@ -405,6 +408,15 @@ def _kernel_tuner(arguments: argparse.Namespace) -> None:
         print(text)
 
 
+def _transfer(arguments: argparse.Namespace) -> None:
+    from heat_plugins.benchmarks.run import transfer
+
+    known = transfer.known_rows(arguments.log)
+    rows = _logged(transfer.transfer(range(arguments.seeds), known=known), arguments.log)
+    print("\nBest value with and without earlier studies, mean ± standard error")
+    _table(transfer.summary([*known, *rows]))
+
+
 PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "speed": _speed,
     "kernels": _kernels,
@@ -414,9 +426,10 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "ax": _ax,
     "cells": _cells,
     "kernel-tuner": _kernel_tuner,
+    "transfer": _transfer,
 }
 # Left out unless asked for: minutes each.
-LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells", "kernel-tuner")
+LONG_PARTS = ("kernels", "growth", "extremes", "ax", "cells", "kernel-tuner", "transfer")
 
 
 def _logged(rows: Iterable[Any], path: Path) -> Iterator[Any]:

@@ -28,7 +28,17 @@ import numpy as np
 from scipy import linalg, optimize
 
 from heat_plugins.gp.posterior_covariance import PosteriorCovariance
-from heat_plugins.kernels.base import STARTING_TOTALS, CrossCovariance, Kernel, Term, normal_prior
+from heat_plugins.gp.standard_posterior import StandardPosterior
+from heat_plugins.kernels.base import (
+    STARTING_TOTALS,
+    CrossCovariance,
+    Kernel,
+    Pullback,
+    Term,
+    central_differences,
+    normal_prior,
+    points_around,
+)
 from heat_plugins.space import Array, Indices, apply_changes
 
 __all__ = [
@@ -126,8 +136,9 @@ def fit(
     if start is None:
         log_noises = [log_noise] if is_fixed else [np.log(noise) for noise in STARTING_NOISE]
         starts = [
-            Hyperparameters(kernel.start(total), start)
+            Hyperparameters(theta, start)
             for total in STARTING_TOTALS
+            for theta in kernel.starts(total)
             for start in log_noises
         ]
         first, n_iterations = min(starts, key=density.value), COLD_ITERATIONS
@@ -176,6 +187,11 @@ class NegativeLogDensity:
         matrix = self.kernel.matrix(hyperparameters.theta, self.prepared)
         factor = _cholesky(matrix, self._noise(hyperparameters))
         whitened = linalg.solve_triangular(factor, self.values, lower=True, check_finite=False)
+        if self.kernel.has_mean:
+            mean, _ = self.kernel.mean_and_pullback(hyperparameters.theta, self.prepared)
+            of_mean = linalg.solve_triangular(factor, mean, lower=True, check_finite=False)
+            likelihood = best_scale(whitened, of_mean)[1] + np.log(np.diagonal(factor)).sum()
+            return float(likelihood) + self._prior(hyperparameters)[0]
         half_sum = 0.5 * float(whitened @ whitened + VARIANCE_PRIOR_COUNT)
         half_count = 0.5 * (len(self.values) + VARIANCE_PRIOR_COUNT)
         likelihood = half_count * np.log(half_sum) + np.log(np.diagonal(factor)).sum()
@@ -202,6 +218,8 @@ class NegativeLogDensity:
     def _negative_log_likelihood(self, hyperparameters: Hyperparameters) -> tuple[float, Array]:
         matrix, pullback = self.kernel.matrix_and_pullback(hyperparameters.theta, self.prepared)
         factor = _cholesky(matrix, self._noise(hyperparameters))
+        if self.kernel.has_mean:
+            return self._with_mean(hyperparameters, factor, pullback)
         inverse = _inverse_from_cholesky(factor)
         alpha = inverse @ self.values
         half_sum = 0.5 * float(self.values @ alpha + VARIANCE_PRIOR_COUNT)
@@ -213,6 +231,47 @@ class NegativeLogDensity:
         by_kernel *= 0.5
         by_noise = np.trace(by_kernel) * np.exp(hyperparameters.log_noise)
         return float(value), np.concatenate([pullback(by_kernel), [by_noise]])
+
+    def _with_mean(
+        self, hyperparameters: Hyperparameters, factor: Array, pullback: Pullback
+    ) -> tuple[float, Array]:
+        """Return minus the log likelihood and its gradient, next to a mean m of the process.
+
+        With r = u y - m, where u = 1 / sigma is at its best, the value is that of
+        :func:`best_scale` and half the log determinant of K, so that
+        d value = 1/2 tr((K^-1 - K^-1 r r^T K^-1) dK) - r^T K^-1 dm.
+        """
+        mean, mean_pullback = self.kernel.mean_and_pullback(hyperparameters.theta, self.prepared)
+        both = np.column_stack([self.values, mean])
+        whitened = linalg.solve_triangular(factor, both, lower=True, check_finite=False)
+        scale, value = best_scale(*whitened.T)
+        inverse = _inverse_from_cholesky(factor)
+        alpha = inverse @ (scale * self.values - mean)
+        by_kernel = 0.5 * (inverse - np.outer(alpha, alpha))
+        by_noise = np.trace(by_kernel) * np.exp(hyperparameters.log_noise)
+        by_theta = pullback(by_kernel) + mean_pullback(-alpha)
+        value += float(np.log(np.diagonal(factor)).sum())
+        return value, np.concatenate([by_theta, [by_noise]])
+
+
+def best_scale(values: Array, mean: Array) -> tuple[float, float]:
+    """Return u = 1 / sigma at its best, and what the density has of it there.
+
+    Values and the mean of the process, (n,) each, are whitened: y and m times L^-1. The mean is
+    that of a process of variance one, so both it and the covariance scale with sigma. With c the
+    count of the prior of sigma2 and N = n + c,
+
+        minus log density = |u y - m|^2 / 2 + c u^2 / 2 - N log u,
+
+    whose minimum is where a u^2 - b u = N, a = |y|^2 + c, b = y m. Without a mean that is the
+    closed form of sigma2, and the value is made to agree with it.
+    """
+    n = len(values) + VARIANCE_PRIOR_COUNT
+    a, b = float(values @ values) + VARIANCE_PRIOR_COUNT, float(values @ mean)
+    root = np.sqrt(b * b + 4.0 * a * n)
+    scale = (b + root) / (2.0 * a) if b > 0.0 else 2.0 * n / (root - b)  # nothing cancels
+    value = 0.5 * (a * scale**2 - 2.0 * b * scale + float(mean @ mean)) - n * np.log(scale)
+    return float(scale), float(value - 0.5 * n + 0.5 * n * np.log(0.5 * n))
 
 
 def _or_nothing(known_noise: Array | None, n: int) -> Array:
@@ -286,10 +345,17 @@ class Surrogate:
         # The observations come first, so their own factor is the leading block.
         leading = inverse_factor[:n, :n]
         whitened = leading @ values
+        self._mean_scale = 0.0  # sigma, where the process has a mean
+        if kernel.has_mean:
+            of_mean = leading @ kernel.mean_and_pullback(theta, kernel.prepare(points))[0]
+            self._mean_scale = 1.0 / best_scale(whitened, of_mean)[0]
+            self.variance = self._mean_scale**2
+            whitened = whitened - self._mean_scale * of_mean
+        else:
+            self.variance = float(
+                (whitened @ whitened + VARIANCE_PRIOR_COUNT) / (n + VARIANCE_PRIOR_COUNT)
+            )
         self._alpha = leading.T @ whitened
-        self.variance = float(
-            (whitened @ whitened + VARIANCE_PRIOR_COUNT) / (n + VARIANCE_PRIOR_COUNT)
-        )
         self._n = n
         self._whitener = np.ascontiguousarray(inverse_factor.T)
         self._terms = partial(kernel.terms, theta, everything)
@@ -300,10 +366,16 @@ class Surrogate:
         """Return means (m,) and variances (m,) of the noise-free function at points (m, d)."""
         if self._cross.has_unit_diagonal:
             return self._from_covariances(self._cross(points), 1.0)
+        if self._cross.has_mean:
+            covariances, own, prior_mean = self._cross.moments(points)
+            mean, variance = self._from_covariances(covariances, own)
+            return mean + self._mean_scale * prior_mean, variance
         return self._from_covariances(*self._cross.with_diagonal(points))
 
     def mean(self, points: Array) -> Array:
         """Return means (m,) alone."""
+        if self._cross.has_mean:
+            return self.posterior(points)[0]
         mean: Array = self._cross(points)[:, : self._n] @ self._alpha
         return mean
 
@@ -316,7 +388,15 @@ class Surrogate:
         whitened = covariances @ self._whitener
         own = weights @ self._prior(points) @ weights
         mean = covariances[: self._n] @ self._alpha
+        if self._cross.has_mean:
+            mean += self._mean_scale * (weights @ self._cross.moments(points)[2])
         return float(mean), self.variance * max(float(own - whitened @ whitened), 0.0)
+
+    def standard_posterior(self, others: Array) -> StandardPosterior:
+        """Return the posterior in units of sigma, with covariances with other points (o, d)."""
+        whitened = _Whitened(self._cross, self._whitener)
+        prior, alpha = self._cross_covariance(others), self._alpha / np.sqrt(self.variance)
+        return StandardPosterior(self._cross, prior, self._whitener, alpha, whitened(others))
 
     def leave_one_out_means(self, values: Array) -> Array:
         """Return leave-one-out means (n,) at the observed points, of values (n,).
@@ -326,6 +406,11 @@ class Surrogate:
         inverse_factor = self._whitener[: self._n, : self._n]
         means: Array = values - self._alpha / np.einsum("ij,ij->i", inverse_factor, inverse_factor)
         return means
+
+    def skill(self, values: Array) -> float:
+        """Return the share of the variance of values (n,) that the others explain of each."""
+        missed = values - self.leave_one_out_means(values)
+        return 1.0 - float(missed @ missed) / max(float(values @ values), 1e-300)
 
     def posterior_of_changes(
         self, point: Array, columns: Indices, coordinates: Array
@@ -362,11 +447,19 @@ class Surrogate:
         self, point: Array, columns: Indices
     ) -> tuple[float, float, Array, Array]:
         """Return mean, variance and their derivatives in numeric columns at one point (d,)."""
+        prior_mean, prior_slope = 0.0, np.zeros(len(columns))
         # (n + p,), (n + p, c), one, (c,)
-        covariance, by_place, own, own_slope = self._cross.slopes_with_own(point, columns)
+        if self._cross.has_mean:
+            around = self._cross.moments(points_around(point, columns))
+            covariance, by_place = around[0][0], central_differences(around[0])
+            own, own_slope = around[1][0], central_differences(around[1][:, None])[0]
+            prior_mean = self._mean_scale * float(around[2][0])
+            prior_slope = self._mean_scale * central_differences(around[2][:, None])[0]
+        else:
+            covariance, by_place, own, own_slope = self._cross.slopes_with_own(point, columns)
         whitened = covariance @ self._whitener
-        mean = covariance[: self._n] @ self._alpha
-        mean_gradient = self._alpha @ by_place[: self._n]
+        mean = covariance[: self._n] @ self._alpha + prior_mean
+        mean_gradient = self._alpha @ by_place[: self._n] + prior_slope
         reduction = own - whitened @ whitened
         explained_slope = 2.0 * ((self._whitener @ whitened) @ by_place)
         variance_gradient = self.variance * (own_slope - explained_slope)
@@ -395,9 +488,18 @@ class _Whitened:
         return covariances @ self._whitener, self._whitener.T @ slopes
 
 
-def signal_variance(matrix: Array, noise: Array, values: Array) -> float:
-    """Return sigma2 of values (n,) with a kernel matrix (n, n) and noise as shares of it (n,)."""
-    whitened = linalg.solve_triangular(_cholesky(matrix, noise), values, lower=True)
+def signal_variance(
+    matrix: Array, noise: Array, values: Array, mean: Array | None = None
+) -> float:
+    """Return sigma2 of values (n,) with a kernel matrix (n, n) and noise as shares of it (n,).
+
+    The mean (n,) of the process is in units of sigma; None for zero.
+    """
+    factor = _cholesky(matrix, noise)
+    whitened = linalg.solve_triangular(factor, values, lower=True)
+    if mean is not None:
+        of_mean = linalg.solve_triangular(factor, mean, lower=True)
+        return best_scale(whitened, of_mean)[0] ** -2
     return float(
         (whitened @ whitened + VARIANCE_PRIOR_COUNT) / (len(values) + VARIANCE_PRIOR_COUNT)
     )
@@ -422,7 +524,9 @@ def variance_and_rest(
         noise: (n,) known variances of these.
         learns_extra_noise: Whether noise was learnt on top of that.
     """
-    matrix = kernel.matrix(hyperparameters.theta, kernel.prepare(points))
+    theta, prepared = hyperparameters.theta, kernel.prepare(points)
+    matrix = kernel.matrix(theta, prepared)
+    mean = kernel.mean_and_pullback(theta, prepared)[0] if kernel.has_mean else None
     # Noise is a share of the signal variance, which in turn depends on it: smaller shares make
     # it larger, up to that of the least share, so this converges.
     variance, rest = 1.0, 0.0
@@ -432,7 +536,7 @@ def variance_and_rest(
             rest = variance * hyperparameters.noise
         else:
             rest = max(0.0, variance * LEAST_NOISE_SHARE - float(noise.min()))
-        variance = signal_variance(matrix, (noise + rest) / variance, values)
+        variance = signal_variance(matrix, (noise + rest) / variance, values, mean)
         if abs(variance - before) < VARIANCE_TOLERANCE * variance:
             break
     return variance, float(rest)

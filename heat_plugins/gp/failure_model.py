@@ -14,6 +14,7 @@ parameters all of it is noise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,7 @@ import numpy as np
 from heat_plugins.gp.exact_gp import Surrogate
 from heat_plugins.gp.fit import FitCache, KernelFit, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
+from heat_plugins.gp.transfer_kernel import EarlierModel
 from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array
@@ -63,15 +65,19 @@ class FailureModel:
 
 
 def fit_failures(
-    builder: KernelBuilder, history: History, budget: ModelBudget, cache: FitCache
+    builder: KernelBuilder,
+    history: History,
+    budget: ModelBudget,
+    cache: FitCache,
+    earlier: Sequence[EarlierModel] = (),
 ) -> FailureModel | None:
-    """Return the model of failures; None where no trial has failed."""
-    if not len(history.failed):
+    """Return the model of failures; None where no trial has failed, nor one of ``earlier``."""
+    if not len(history.failed) and not earlier:
         return None
     points, has_failed = history.in_order_of_ending()
     labels = np.where(has_failed, 1.0, -1.0)
     data = OutcomeData(points, labels, deterministic=False)
-    kernel_fit = select_model(builder, data, budget.fit_points, cache)
+    kernel_fit = select_model(builder, data, budget.fit_points, cache, earlier)
     points, labels = points[-budget.model_points :], labels[-budget.model_points :]
     centre, spread = labels.mean(), labels.std() or 1.0
     values = (labels - centre) / spread

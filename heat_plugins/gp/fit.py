@@ -23,7 +23,7 @@ without noise has two of three.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from zlib import crc32
@@ -39,6 +39,7 @@ from heat_plugins.gp.exact_gp import (
 )
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.slice_sampling import slice_samples
+from heat_plugins.gp.transfer_kernel import EarlierModel, transferred
 from heat_plugins.kernels.base import Kernel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Space
@@ -119,6 +120,8 @@ class FitCache:
     candidates: tuple[KernelFit, ...] = ()
     builder: KernelBuilder | None = None
     others: dict[int, FitCache] = field(default_factory=dict)
+    earlier: tuple[EarlierModel, ...] | None = None  # what earlier studies know of this outcome
+    studies: tuple[Hashable, ...] = ()  # fingerprints of these
 
     def builder_for(
         self, space: Space, model: Model, conditions: Conditions | None = None
@@ -127,9 +130,15 @@ class FitCache:
         known = self.builder
         if known is None or not known.is_for(space, model, conditions):
             self.builder = known = KernelBuilder(space, model, conditions)
-            self.key = None
+            self.key = self.earlier = None
             self.others.clear()
         return known
+
+    def begin_with(self, studies: tuple[Hashable, ...]) -> None:
+        """Forget what is known of other earlier studies than these, by their fingerprints."""
+        if self.studies != studies:
+            self.studies, self.earlier = studies, None
+            self.others.clear()
 
     def of_outcome(self, index: int) -> FitCache:
         """Return the cache of one objective or constraint; the first is this one."""
@@ -137,9 +146,21 @@ class FitCache:
 
 
 def select_model(
-    builder: KernelBuilder, data: OutcomeData, max_points: int, cache: FitCache
+    builder: KernelBuilder,
+    data: OutcomeData,
+    max_points: int,
+    cache: FitCache,
+    earlier: Sequence[EarlierModel] = (),
 ) -> KernelFit:
-    """Select and fit the kernel of one outcome, on at most ``max_points`` observations."""
+    """Select and fit the kernel of one outcome, on at most ``max_points`` observations.
+
+    Args:
+        builder: Makes the kernels.
+        data: What the trials tell; no value is missing.
+        max_points: Observations that are fitted to at the most.
+        cache: Where the last full fit is kept.
+        earlier: What earlier studies know of this outcome.
+    """
     n = len(data)
     stride = 2 ** max(0, math.floor(math.log2(n / 8)))
     n0 = n - n % stride
@@ -149,9 +170,10 @@ def select_model(
         before.values.tobytes(),
         b"" if before.noise is None else before.noise.tobytes(),
         f"{data.deterministic} {max_points} {data.learns_extra_noise}".encode(),
+        *(model.key for model in earlier),
     )
     if cache.key != key:
-        cache.key, cache.candidates = key, _candidates(builder, before, max_points)
+        cache.key, cache.candidates = key, _candidates(builder, before, max_points, earlier)
     start = _choose(cache.candidates)
     if start.noisy_alternative is not None and n % TURN_OF_NOISE == TURN_OF_NOISE - 1:
         start = start.noisy_alternative
@@ -159,7 +181,7 @@ def select_model(
         return start
     kernel = start.kernel
     if isinstance(builder.model.combination, RandomDecomposition):
-        kernel = builder.kernel(builder.model.combination, n)
+        kernel = transferred(builder.kernel(builder.model.combination, n), earlier)
     some = data.to_fit(max_points)
     more = fit(
         kernel,
@@ -212,13 +234,16 @@ def _choose(candidates: Sequence[KernelFit]) -> KernelFit:
 
 
 def _candidates(
-    builder: KernelBuilder, data: OutcomeData, max_points: int
+    builder: KernelBuilder,
+    data: OutcomeData,
+    max_points: int,
+    earlier: Sequence[EarlierModel] = (),
 ) -> tuple[KernelFit, ...]:
     """Fit the kernel that the user asked for, or all that the evidence may choose from."""
     some = data.to_fit(max_points)
 
     def fit_to(combination: Combination | None) -> tuple[KernelFit, float]:
-        kernel = builder.kernel(combination, len(data))
+        kernel = transferred(builder.kernel(combination, len(data)), earlier)
         name = _name(combination)
 
         def fit_with(*, is_noise_free: bool) -> tuple[KernelFit, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from heat_plugins.gp.exact_gp import (
 from heat_plugins.gp.fit import FitCache, KernelFit, sampled, select_model
 from heat_plugins.gp.outcome_data import ModelBudget, OutcomeData
 from heat_plugins.gp.outcome_transform import standardised_value
+from heat_plugins.gp.transfer_kernel import EarlierModel
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.space import Array, Bools, Indices, Space
 
@@ -115,15 +117,21 @@ class Outcomes:
         return bool(self.log_success(points[:1])[0] < np.log(0.5))
 
 
-def modelled_constraints(constraints: Array) -> tuple[Indices, bool]:
+def modelled_constraints(
+    constraints: Array, earlier: Sequence[Array | None] = ()
+) -> tuple[Indices, bool]:
     """Return which of constraints (n, C) to model, and whether that leaves out broken ones.
 
     One that is never broken cannot be modelled, nor can one that nothing is known about. Those
     that few trials have are left out, and of very many those that are broken less often: to
     rank the trials they still count, and what is broken again and again comes to be modelled.
+    What trials of earlier studies broke, (n_s, C) each or None, is known to be possible.
     """
     n_known = np.count_nonzero(~np.isnan(constraints), axis=0)
     n_broken = np.count_nonzero(constraints > 0.0, axis=0)
+    for known in earlier:
+        if known is not None:
+            n_broken = n_broken + np.count_nonzero(known > 0.0, axis=0) * (n_known > 0)
     enough = min(LEAST_SHARE * len(constraints), ENOUGH_TRIALS)
     found = np.flatnonzero((n_broken > 0) & (n_known >= enough))
     most = found[np.argsort(-n_broken[found], kind="stable")[:MOST_CONSTRAINTS]]
@@ -139,6 +147,7 @@ def fit_outcome(
     centre: Array | None = None,
     without_value: Array | None = None,
     fit: KernelFit | None = None,
+    earlier: Sequence[EarlierModel] = (),
 ) -> Outcome:
     """Return the model of one outcome.
 
@@ -150,10 +159,13 @@ def fit_outcome(
         centre: (d,) the middle of the trust region, if there is one.
         without_value: (p, d) points under evaluation, and those that failed.
         fit: The kernel, where it has been fitted to these observations already.
+        earlier: What earlier studies know of this outcome.
     """
     rows = np.flatnonzero(~np.isnan(data.values))
     data = data.at(rows).with_inferred_noise(builder.space)
-    kernel_fit = select_model(builder, data, budget.fit_points, cache) if fit is None else fit
+    if fit is None:
+        fit = select_model(builder, data, budget.fit_points, cache, earlier)
+    kernel_fit = fit
     points, values, noise = data.standardised
     some = _model_points(builder.space, points, data.values, centre, budget.model_points)
     noise = None if noise is None else noise[some]

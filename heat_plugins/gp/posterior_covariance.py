@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from heat_plugins.kernels.base import CrossCovariance
+from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Indices
 
 __all__ = ["PosteriorCovariance", "Whitened"]
@@ -51,9 +52,15 @@ class PosteriorCovariance:
     ) -> None:
         self._prior, self._whitened, self._variance = prior, whitened, variance
         self._of_points = whitened(points)
-        matrix = prior(points) - self._of_points @ self._of_points.T
-        matrix.flat[:: len(points) + 1] += JITTER
-        self._factor: Array = linalg.cholesky(matrix, lower=True)
+        self._points = points
+
+    @cached_property
+    def _factor(self) -> Array:
+        """L (a, a), which samples alone need."""
+        matrix = self._prior(self._points) - self._of_points @ self._of_points.T
+        matrix.flat[:: len(matrix) + 1] += JITTER
+        factor: Array = linalg.cholesky(matrix, lower=True)
+        return factor
 
     def __call__(self, points: Array) -> Array:
         """Return covariances (m, a) of points (m, d)."""

@@ -50,6 +50,8 @@ class CrossCovariance(ABC):
 
     # Whether every point has the covariance one with itself.
     has_unit_diagonal = True
+    # Whether the process has another mean than zero.
+    has_mean = False
 
     @abstractmethod
     def __call__(self, points: Array) -> Array:
@@ -62,6 +64,10 @@ class CrossCovariance(ABC):
     def with_diagonal(self, points: Array) -> tuple[Array, Array]:
         """Return both: covariances (m, n) with the observations, (m,) with themselves."""
         return self(points), self.diagonal(points)
+
+    def moments(self, points: Array) -> tuple[Array, Array, Array]:
+        """Return what :meth:`with_diagonal` returns, and means (m,) of points (m, d)."""
+        return *self.with_diagonal(points), np.zeros(len(points))
 
     def of_changes(self, point: Array, columns: Indices, coordinates: Array) -> Array:
         """Return covariances (N, n) of a point (d,) after each of N single changes."""
@@ -125,11 +131,13 @@ class Kernel(ABC):
         log_rate_mean: Which hyperparameter is the prior mean of its log weights; None if there
             is no such thing. Kernels that are base kernels of a larger one are compared by it.
         warm_steps: How many steps a fit takes from hyperparameters of nearly the same data.
+        has_mean: Whether the process has another mean than zero.
     """
 
     bounds: Array
     log_rate_mean: int | None = None
     warm_steps: int = 4
+    has_mean = False
 
     @property
     def n_hyperparameters(self) -> int:
@@ -144,6 +152,10 @@ class Kernel(ABC):
     def prior(self, theta: Array) -> Prior:
         """Return minus the log prior density and its gradient (p,)."""
 
+    def starts(self, total: float) -> list[Array]:
+        """Return hyperparameters (p,) that a fit may start from, whose weights add up so."""
+        return [self.start(total)]
+
     @abstractmethod
     def prepare(self, points: Array) -> Any:
         """Return what of the observations (n, d) does not depend on the hyperparameters."""
@@ -155,6 +167,10 @@ class Kernel(ABC):
     @abstractmethod
     def matrix_and_pullback(self, theta: Array, prepared: Any) -> tuple[Array, Pullback]:
         """Return the kernel matrix (n, n), and its pullback for symmetric arguments."""
+
+    def mean_and_pullback(self, theta: Array, prepared: Any) -> tuple[Array, Pullback]:
+        """Return the mean (n,) at prepared observations, and its pullback."""
+        raise NotImplementedError("a kernel with a mean says what that is")
 
     @abstractmethod
     def cross_covariance(self, theta: Array, points: Array) -> CrossCovariance:

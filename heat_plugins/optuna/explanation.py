@@ -13,6 +13,7 @@ from optuna.trial import TrialState
 from heat_plugins.gp.fit import FitCache
 from heat_plugins.gp.outcome_transform import scale_of
 from heat_plugins.insight.effects import order_shares, single_effects
+from heat_plugins.optuna.earlier_studies import EarlierStudies
 from heat_plugins.optuna.explanation_html import as_html
 from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED, UnionSearchSpace
@@ -21,7 +22,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.space.trial_conditions import conditions_from
-from heat_plugins.suggest import History, Settings, canonical, outcome_of
+from heat_plugins.suggest import History, Settings, canonical, how_alike, outcome_of
 
 if TYPE_CHECKING:  # with SciPy's statistics, which take a while
     from heat_plugins.insight.failure_effects import FailureEffects, FailureProbability
@@ -63,6 +64,9 @@ class Explanation:
             space, estimated; known for every kernel.
         failures: What failures depend on; None where no trial has failed, or where they are not
             modelled (``consider_failed_trials=False``).
+        alike: How alike each earlier study is, from 0 to 1: the correlation of its function with
+            the present one that was learnt. Empty without earlier studies, or as long as no
+            value is known; a study that has nothing in common is not in it.
     """
 
     structure: str
@@ -71,6 +75,7 @@ class Explanation:
     effects: Mapping[str, tuple[tuple[Any, float], ...]]
     shares: Mapping[str, Share] = field(default_factory=dict)
     failures: FailureEffects | None = None
+    alike: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return a table for people: the parameters with the largest effects first."""
@@ -89,6 +94,10 @@ class Explanation:
             lines.append(f"  {name}: {row}")
         if self.failures is not None:
             lines += _lines_of_failures(self.failures)
+        if self.alike:
+            lines.append("earlier studies (how alike, from 0 to 1):")
+            ranked = sorted(self.alike.items(), key=lambda item: -item[1])
+            lines += [f"  {name}: {rho:.2f}" for name, rho in ranked]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -155,27 +164,38 @@ def _range(rows: tuple[tuple[Any, float], ...]) -> float:
 
 
 def explain_study(
-    study: Study, settings: Settings, rules: ReadingRules, objective: int = 0
+    study: Study,
+    settings: Settings,
+    rules: ReadingRules,
+    objective: int = 0,
+    earlier: EarlierStudies | None = None,
 ) -> Explanation:
     """Return what a model has learnt from a study about an objective, and from its failures."""
     directions = study.directions
     if not 0 <= objective < len(directions):
         raise ValueError(f"objective must be one of 0 .. {len(directions) - 1}, got {objective}")
-    space, history = _read_afresh(study, rules, rules.observed)
+    space, history = _read_afresh(study, rules, rules.observed, earlier)
     with one_blas_thread():
-        found = explain(space, history, settings, directions[objective], objective)
+        alone = replace(history, earlier=())
+        found = explain(space, alone, settings, directions[objective], objective)
+        alike = how_alike(space, history, settings, objective)
         # Failed trials may have parameters that no complete one has.
         failures = explain_failures(*_read_afresh(study, rules, FINISHED), settings)
-    return replace(found, failures=failures)
+    return replace(found, failures=failures, alike=alike)
 
 
 def _read_afresh(
-    study: Study, rules: ReadingRules, states: tuple[TrialState, ...]
+    study: Study,
+    rules: ReadingRules,
+    states: tuple[TrialState, ...],
+    earlier: EarlierStudies | None = None,
 ) -> tuple[Space, History]:
     """Return the parameters that trials of some states have, and all trials in these."""
     search_space = UnionSearchSpace(states).calculate(study)
     search_space = {name: dist for name, dist in search_space.items() if not dist.single()}
     reader = StudyReader(search_space, rules=rules)
+    if earlier is not None:
+        earlier.of_reader(study, reader, rules)
     trials = study.get_trials(deepcopy=False)
     return reader.space, reader.read(trials, study.directions, None, {})
 

@@ -124,6 +124,38 @@ class Notices:
                 "has not been asked for yet; such points are taken to be feasible."
             )
 
+    def not_earlier(self, name: str) -> None:
+        """Warn that a study was told to go on from itself."""
+        if self._is_first("itself", name):
+            _logger.warning(
+                f"`previous` names the study '{name}', which is the one that is running; its "
+                "trials count anyway."
+            )
+
+    def other_objectives(self, name: str, n_there: int, n_here: int) -> None:
+        """Warn that an earlier study has not as many objectives."""
+        if self._is_first("objectives", name):
+            _logger.warning(
+                f"The earlier study '{name}' is left out, because it has {n_there} objectives "
+                f"and this one {n_here}."
+            )
+
+    def of_another_kind(self, parameter: str, name: str) -> None:
+        """Warn that a parameter was a number and is a choice, or the other way round."""
+        if self._is_first(f"kind of {parameter}", name):
+            _logger.warning(
+                f"The parameter '{parameter}' of the earlier study '{name}' is left out, because "
+                "it is a choice in one of the studies and a number in the other."
+            )
+
+    def nothing_in_common(self, name: str) -> None:
+        """Warn that no trial of an earlier study has a place in the search space."""
+        if self._is_first("nothing in common", name):
+            _logger.warning(
+                f"No trial of the earlier study '{name}' has values that the present search "
+                "space has; it is not used."
+            )
+
     def combination(self, kernel_fit: KernelFit | None) -> None:
         """Tell which structure the evidence chose, whenever that changes."""
         if kernel_fit is None or not kernel_fit.evidence or kernel_fit.name == self._combination:

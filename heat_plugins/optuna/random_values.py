@@ -44,10 +44,11 @@ class RandomValues:
     asked: Asked
     is_feasible: IsFeasible | None
 
-    def draw(self, name: str, rng: np.random.Generator) -> Any:
+    def draw(self, name: str, rng: np.random.Generator, first: tuple[Any, ...] = ()) -> Any:
         """Return a random value, if possible one that does not make the trial a repetition.
 
-        The numbers of the first trial are in the middle of their ranges.
+        The numbers of the first trial are in the middle of their ranges. Values that come
+        ``first`` are tried before.
 
         Neither of a trial that runs elsewhere: where another one may draw the same value now, it
         is reserved before it is asked again whether somebody has it.
@@ -56,8 +57,9 @@ class RandomValues:
         draw = self._draws(name, rng)
         middle = middle_of(name, self.search_space[name]) if others.know_nothing else None
         fallback = None  # a repetition is better than what the user forbids
+        ahead = first if middle is None else (*first, middle)
         for attempt in range(MOST_DRAWS):
-            value = draw() if attempt or middle is None else middle
+            value = ahead[attempt] if attempt < len(ahead) else draw()
             params = {**self.trial.params, name: value}
             # The model may have chosen what the objective has yet to ask for.
             expected = {**self.asked.get(self.trial._trial_id, {}), **params}

@@ -26,6 +26,7 @@ from heat_plugins.history import History
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.optuna.arguments import check_arguments
 from heat_plugins.optuna.distributions import as_given, space_of
+from heat_plugins.optuna.earlier_studies import EarlierStudies, Previous
 from heat_plugins.optuna.explanation import Explanation, explain_study
 from heat_plugins.optuna.feasible import FeasiblePoints, IsFeasible
 from heat_plugins.optuna.notices import Notices
@@ -140,6 +141,9 @@ class HeatSampler(BaseSampler):
         search: How the point that is worth most is looked for: ``"genetic"``,
             ``"hill-climbing"``, ``"interleaved"``, ``"message-passing"``, ``"bandit"`` or
             ``"pool"``; see ``docs/pipelines.md``.
+        previous: Studies, or pairs of the name of a study and its storage, that this one goes on
+            from: of another data set, with fewer choices, and so on. How alike they are is
+            learnt. They are read once, at the first suggestion; see ``docs/transfer.md``.
         embedding: ``"nested"``, or a ``NestedEmbedding``, for a search that begins with few bins
             of parameters that move together, and splits them; None for all parameters at once.
     """
@@ -171,6 +175,7 @@ class HeatSampler(BaseSampler):
         hyperparameters: Learning = "map",
         search: SearchName = "genetic",
         embedding: Embedding = None,
+        previous: Previous = (),
     ) -> None:
         check_arguments(
             {
@@ -221,6 +226,7 @@ class HeatSampler(BaseSampler):
         self._rules = ReadingRules(consider_pruned_trials, pending_timeout)
         self._record = record
         self._notices = Notices()
+        self._earlier = EarlierStudies(previous, self._notices)
         self._given: dict[str, BaseDistribution] = {}  # what the objective asked for
         self._begin()
 
@@ -339,9 +345,9 @@ class HeatSampler(BaseSampler):
                 raise
             fixed = reader.encode(wrapped) | reader.fixed_columns(trial)
             trials = study.get_trials(deepcopy=False)
+            self._earlier.of_reader(study, reader, self._rules)
             history = reader.read(trials, study.directions, trial, self._asked)
-            n_complete, n_failed = len(history.points), len(history.failed)
-            is_startup = self._settings.is_starting_up(len(reader.space), n_complete, n_failed)
+            is_startup = self._settings.is_starting_up_after(history)
             if is_startup and self._independent_sampler is not None:
                 return {}
             suggestion = reserved_suggestion(
@@ -356,7 +362,8 @@ class HeatSampler(BaseSampler):
         params = {name: value for name, value in params.items() if name in search_space}
         write_ambiguous_choices(study, trial, search_space, params)
         if self._record:
-            write_record(study, trial, suggestion, reader.space, time.perf_counter() - began)
+            seconds, earlier = time.perf_counter() - began, self._earlier.names(study)
+            write_record(study, trial, suggestion, reader.space, seconds, earlier)
         return params
 
     def _with_spare_values(
@@ -421,13 +428,15 @@ class HeatSampler(BaseSampler):
     def explain(self, study: Study, objective: int = 0) -> Explanation:
         """Return what the model has learnt from a study.
 
-        That is effects, orders, its structure, and, where trials failed, what that depends on.
+        That is effects, orders, its structure, what failures depend on, where trials failed, and
+        how alike earlier studies are.
 
         Args:
             study: A study of this sampler's search space with at least one complete trial.
             objective: Which objective, if there are several.
         """
-        return explain_study(study, self._settings, self._rules, objective)
+        with self._lock:
+            return explain_study(study, self._settings, self._rules, objective, self._earlier)
 
     def study_data(self, study: Study) -> StudyData:
         """Return what is known of a study, for models with the settings of this sampler.
@@ -497,7 +506,8 @@ class HeatSampler(BaseSampler):
             if sampler is None:
                 known = {**self._inferred, **trial.distributions, param_name: param_distribution}
                 values = RandomValues(study, trial, known, self._asked, self._is_feasible)
-                value = values.draw(param_name, self._rng(trial, param_name))
+                given = self._recommended(study, trial, param_name, param_distribution)
+                value = values.draw(param_name, self._rng(trial, param_name), given)
                 self._asked.setdefault(trial._trial_id, {})[param_name] = value
         if sampler is not None:
             value = sampler.sample_independent(study, trial, param_name, param_distribution)
@@ -507,6 +517,19 @@ class HeatSampler(BaseSampler):
             study, trial, {param_name: param_distribution}, {param_name: value}
         )
         return value
+
+    def _recommended(
+        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
+    ) -> tuple[Any, ...]:
+        """Return the value that earlier studies recommend to the first trial, if they do.
+
+        The first trial has to show what it asks for before the model can be asked.
+        """
+        if not self._earlier or trial.number or self._settings.n_startup_trials:
+            return ()
+        return self._earlier.recommended(
+            study, name, distribution, self._is_feasible, self._settings
+        )
 
     def _was_modelled(self, study: Study, param_name: str) -> bool:
         """Whether the model was ready to choose the value of a parameter.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +18,8 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from heat_plugins.history import History
-from heat_plugins.optuna.constraints import constraints_in, constraints_of
+from heat_plugins.history import EarlierStudy, History
+from heat_plugins.optuna.constraints import constraint_names, constraints_in, constraints_of
 from heat_plugins.optuna.distributions import (
     fixed_params,
     has_same_choices,
@@ -89,6 +90,7 @@ class StudyReader:
         search_space: Mapping[str, BaseDistribution],
         symmetry: Symmetry | None = None,
         rules: ReadingRules | None = None,
+        left_out: AbstractSet[str] = frozenset(),
     ) -> None:
         self.search_space = dict(search_space)
         self.space: Space = space_of(search_space)
@@ -104,6 +106,8 @@ class StudyReader:
             for name, distribution in search_space.items()
             if (positions := positions_by_choice(distribution)) is not None
         ]
+        self._left_out = left_out  # names of parameters that are not read
+        self._earlier: Sequence[tuple[EarlierStudy, Sequence[str]]] | None = None
         self._allowed: Callable[[Array], Bools] | None = None
         self._log = TrialLog()
         self._points: dict[int, Array | None] = {}  # of finished trials, by id
@@ -116,6 +120,21 @@ class StudyReader:
         self._rows: list[_Row] = []
         self._failed: list[_Row] = []
         self._history: History | None = None
+
+    @property
+    def has_earlier(self) -> bool:
+        """Whether the reader has been told of earlier studies."""
+        return self._earlier is not None
+
+    def go_on_from(self, earlier: Sequence[tuple[EarlierStudy, Sequence[str]]]) -> None:
+        """Let histories have earlier studies, each with the names of its constraints."""
+        self._earlier, self._history, self._n_read = earlier, None, 0
+        self._begin()
+
+    @property
+    def constraint_names(self) -> list[str]:
+        """The names of the constraints that have a column of their own."""
+        return constraint_names([row.constraints for row in self._rows])
 
     @usual_errors
     def obey(self, allowed: Callable[[Array], Bools]) -> None:
@@ -193,7 +212,24 @@ class StudyReader:
             failed_region_ids=np.array(
                 [reserved_region(row.trial) for row in self._failed], dtype=np.int64
             ),
+            earlier=self._earlier_studies(),
         )
+
+    def _earlier_studies(self) -> tuple[EarlierStudy, ...]:
+        """Return the earlier studies, their constraints in the columns of the present ones."""
+        if not self._earlier:
+            return ()
+        names = self.constraint_names
+        if not self._rows:
+            names = sorted({name for _, its_names in self._earlier for name in its_names})
+        found = []
+        for study, its_names in self._earlier:
+            aligned = np.full((len(study.points), len(names)), np.nan)
+            for i, name in enumerate(names):
+                if study.constraints is not None and name in its_names:
+                    aligned[:, i] = study.constraints[:, its_names.index(name)]
+            found.append(replace(study, constraints=aligned if len(names) else None))
+        return tuple(found)
 
     def _values(self, trial: FrozenTrial, signs: Sequence[float]) -> list[float] | None:
         """Return the values of a finished trial, minimised; None where it has none."""
@@ -230,6 +266,8 @@ class StudyReader:
         """Return where a finished trial lies; most choices are looked up without more ado."""
         point = np.full(len(self.space), np.nan)
         rest, own = dict(trial.params), trial.distributions
+        for name in self._left_out:
+            rest.pop(name, None)
         columns, codes = [], []
         for name, column, distribution, positions in () if fixed_params(trial) else self._lookups:
             if name in rest and has_same_choices(distribution, own[name]):

@@ -17,6 +17,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from heat_plugins.gp.transfer_kernel import alikeness
 from heat_plugins.optuna.distributions import ambiguous_choices, choice_key
 from heat_plugins.optuna.reservation_record import RESERVATION_KEY, reservation
 from heat_plugins.space import Space
@@ -50,10 +51,26 @@ def write_ambiguous_choices(
 
 
 def write_record(
-    study: Study, trial: FrozenTrial, suggestion: Suggestion, space: Space, seconds: float
+    study: Study,
+    trial: FrozenTrial,
+    suggestion: Suggestion,
+    space: Space,
+    seconds: float,
+    earlier: Mapping[str, int],
 ) -> None:
-    """Write down how a suggestion came about, for people."""
+    """Write down how a suggestion came about, for people.
+
+    Args:
+        study: The study of the trial.
+        trial: Where to write.
+        suggestion: What was suggested.
+        space: Its parameters.
+        seconds: How long it took.
+        earlier: The studies that this one goes on from, with how many of their trials were read.
+    """
     record = _record_of(suggestion, space, seconds)
+    if earlier:
+        record["previous"] = _record_of_earlier(suggestion, earlier)
     study._storage.set_trial_user_attr(trial._trial_id, _RECORD_KEY, record)
 
 
@@ -85,6 +102,13 @@ def _record_of(suggestion: Suggestion, space: Space, seconds: float) -> dict[str
         "seconds": seconds,
         "worker": _worker(),
     }
+
+
+def _record_of_earlier(suggestion: Suggestion, earlier: Mapping[str, int]) -> dict[str, Any]:
+    """Return how many trials each earlier study had, and how alike it was found to be."""
+    fit = suggestion.kernel_fit
+    alike = {} if fit is None else alikeness(fit.kernel, fit.hyperparameters)
+    return {name: {"trials": n, "alike": alike.get(name)} for name, n in earlier.items()}
 
 
 def _write(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:

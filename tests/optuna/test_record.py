@@ -150,6 +150,7 @@ ARGUMENTS: dict[str, Any] = {
     "hyperparameters": "maximum-likelihood",
     "search": "hill-climbing",
     "embedding": "nested",
+    "previous": [],
 }
 CLONES = pytest.mark.parametrize(
     "clone",

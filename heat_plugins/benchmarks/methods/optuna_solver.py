@@ -54,6 +54,11 @@ class OptunaSolver:
         self._study = optuna.create_study(directions=directions, sampler=sampler)
         self._asked: list[tuple[Params, optuna.Trial]] = []  # and not yet told
 
+    @property
+    def study(self) -> optuna.Study:
+        """The study."""
+        return self._study
+
     def ask(self) -> Params:
         """Return the parameters of a new trial."""
         trial = self._study.ask()
