@@ -96,7 +96,7 @@ def main() -> None:
         print(f"\n{title}")
         print_table(results, at=(1, 5, 10))
         study = results["previous=[earlier]"].last_study
-        print(f"how alike: {study.sampler.explain(study).alike['0 to 4']:.2f}")
+        print(f"how alike: {study.sampler.explain(study).similarities['0 to 4']:.2f}")
         draw(axes, results, None, title)
         axes.legend()
     save(figure, arguments.output)

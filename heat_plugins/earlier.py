@@ -19,7 +19,7 @@ from heat_plugins.task import Suggestion, Task
 __all__ = [
     "FAILURES",
     "best_of_earlier",
-    "foretells_itself",
+    "self_predictability",
     "is_short_startup",
     "known_earlier",
     "recommended_suggestion",
@@ -53,7 +53,7 @@ def is_short_startup(task: Task, settings: Settings, cache: FitCache) -> bool:
     return n_ended < round(n_random * (1.0 - share))
 
 
-def foretells_itself(space: Space, study: EarlierStudy, settings: Settings) -> float:
+def self_predictability(space: Space, study: EarlierStudy, settings: Settings) -> float:
     """Return from 0 to 1 how well trials of a study foretell each other, in its own space."""
     conditions = conditions_from(space, study.points, study.failed)
     builder = KernelBuilder(space, settings.model, conditions)

@@ -24,16 +24,16 @@ from heat_plugins.batch_function import BatchFunction
 from heat_plugins.earlier import (
     FAILURES,
     best_of_earlier,
-    foretells_itself,
     is_short_startup,
     known_earlier,
     recommended_suggestion,
+    self_predictability,
 )
 from heat_plugins.gp.failure_model import fit_failures
 from heat_plugins.gp.fit import FitCache, KernelFit
 from heat_plugins.gp.outcome_data import OutcomeData
 from heat_plugins.gp.outcomes import Outcome, Outcomes, fit_outcome, modelled_constraints
-from heat_plugins.gp.transfer_kernel import alikeness
+from heat_plugins.gp.transfer_kernel import similarities
 from heat_plugins.history import EarlierStudy, History, canonical
 from heat_plugins.kernels.build import KernelBuilder
 from heat_plugins.runtime.floating_point import usual_errors
@@ -63,8 +63,8 @@ __all__ = [
     "Settings",
     "Suggestion",
     "canonical",
-    "foretells_itself",
-    "how_alike",
+    "self_predictability",
+    "study_similarities",
     "outcome_of",
     "suggest",
 ]
@@ -338,7 +338,7 @@ def outcome_of(
 
 
 @usual_errors
-def how_alike(
+def study_similarities(
     space: Space, history: History, settings: Settings, index: int = 0
 ) -> dict[str, float]:
     """Return by name how alike earlier studies are in an objective of a history not empty."""
@@ -346,7 +346,7 @@ def how_alike(
         return {}
     task = Task.of(Problem(space), history, settings, FitCache())
     model = outcome_of(task.builder, task.history, settings, FitCache(), index)
-    return alikeness(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
+    return similarities(model.kernel_fit.kernel, model.kernel_fit.hyperparameters)
 
 
 def _starts(

@@ -42,7 +42,7 @@ from heat_plugins.kernels.base import CrossCovariance, Kernel, Prior, Pullback, 
 from heat_plugins.runtime.lazy import cached_property
 from heat_plugins.space import Array, Bools
 
-__all__ = ["EarlierModel", "TransferKernel", "alikeness", "transferred"]
+__all__ = ["EarlierModel", "TransferKernel", "similarities", "transferred"]
 
 # Expected share of the earlier studies together, as the ratio to that of what is new: of the
 # variance two thirds, a correlation of 0.8.
@@ -99,7 +99,7 @@ def transferred(kernel: Kernel, earlier: Sequence[EarlierModel]) -> Kernel:
     return TransferKernel(kernel, earlier) if earlier else kernel
 
 
-def alikeness(kernel: Kernel, hyperparameters: Hyperparameters) -> dict[str, float]:
+def similarities(kernel: Kernel, hyperparameters: Hyperparameters) -> dict[str, float]:
     """Return how alike each earlier study is, rho_s by name; empty without any."""
     if not isinstance(kernel, TransferKernel):
         return {}

@@ -25,7 +25,7 @@ from heat_plugins.optuna.study_reader import ReadingRules, StudyReader
 from heat_plugins.optuna.union_search_space import FINISHED
 from heat_plugins.runtime.floating_point import usual_errors
 from heat_plugins.runtime.threads import one_blas_thread
-from heat_plugins.suggest import Settings, foretells_itself
+from heat_plugins.suggest import Settings, self_predictability
 
 __all__ = ["EarlierStudies", "Previous"]
 
@@ -117,7 +117,7 @@ class EarlierStudies:
             return snapshots
         if self._order is None:
             with one_blas_thread():
-                skills = {each.name: _foretells_itself(each, settings) for each in snapshots}
+                skills = {each.name: _self_predictability(each, settings) for each in snapshots}
             self._order = sorted(skills, key=lambda name: -skills[name])
         order = self._order
         return sorted(snapshots, key=lambda each: order.index(each.name))
@@ -152,7 +152,7 @@ def _unlike(name: str, known: Sequence[str]) -> str:
     return found
 
 
-def _foretells_itself(snapshot: _Snapshot, settings: Settings) -> float:
+def _self_predictability(snapshot: _Snapshot, settings: Settings) -> float:
     """Return from 0 to 1 how well the trials of a study foretell each other."""
     search_space: dict[str, BaseDistribution] = {}
     for trial in snapshot.trials:
@@ -164,7 +164,7 @@ def _foretells_itself(snapshot: _Snapshot, settings: Settings) -> float:
     history = reader.read(snapshot.trials, snapshot.directions, None, {})
     found = EarlierStudy(snapshot.name, history.points, history.objectives, history.failed)
     try:
-        return foretells_itself(reader.space, found, settings)
+        return self_predictability(reader.space, found, settings)
     except ValueError:  # settings that fit the present parameters alone
         return 0.0
 

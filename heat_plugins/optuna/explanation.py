@@ -22,7 +22,7 @@ from heat_plugins.runtime.threads import one_blas_thread
 from heat_plugins.space import Space
 from heat_plugins.space.infer_conditions import learn_conditions
 from heat_plugins.space.trial_conditions import conditions_from
-from heat_plugins.suggest import History, Settings, canonical, how_alike, outcome_of
+from heat_plugins.suggest import History, Settings, canonical, outcome_of, study_similarities
 
 if TYPE_CHECKING:  # with SciPy's statistics, which take a while
     from heat_plugins.insight.failure_effects import FailureEffects, FailureProbability
@@ -64,8 +64,8 @@ class Explanation:
             space, estimated; known for every kernel.
         failures: What failures depend on; None where no trial has failed, or where they are not
             modelled (``consider_failed_trials=False``).
-        alike: How alike each earlier study is, from 0 to 1: the correlation of its function with
-            the present one that was learnt. Empty without earlier studies, or as long as no
+        similarities: How alike each earlier study is, from 0 to 1: the learnt correlation of its
+            function with the present one. Empty without earlier studies, or as long as no
             value is known; a study that has nothing in common is not in it.
     """
 
@@ -75,7 +75,7 @@ class Explanation:
     effects: Mapping[str, tuple[tuple[Any, float], ...]]
     shares: Mapping[str, Share] = field(default_factory=dict)
     failures: FailureEffects | None = None
-    alike: Mapping[str, float] = field(default_factory=dict)
+    similarities: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """Return a table for people: the parameters with the largest effects first."""
@@ -94,9 +94,9 @@ class Explanation:
             lines.append(f"  {name}: {row}")
         if self.failures is not None:
             lines += _lines_of_failures(self.failures)
-        if self.alike:
+        if self.similarities:
             lines.append("earlier studies (how alike, from 0 to 1):")
-            ranked = sorted(self.alike.items(), key=lambda item: -item[1])
+            ranked = sorted(self.similarities.items(), key=lambda item: -item[1])
             lines += [f"  {name}: {rho:.2f}" for name, rho in ranked]
         return "\n".join(lines)
 
@@ -178,10 +178,10 @@ def explain_study(
     with one_blas_thread():
         alone = replace(history, earlier=())
         found = explain(space, alone, settings, directions[objective], objective)
-        alike = how_alike(space, history, settings, objective)
+        similar = study_similarities(space, history, settings, objective)
         # Failed trials may have parameters that no complete one has.
         failures = explain_failures(*_read_afresh(study, rules, FINISHED), settings)
-    return replace(found, failures=failures, alike=alike)
+    return replace(found, failures=failures, similarities=similar)
 
 
 def _read_afresh(

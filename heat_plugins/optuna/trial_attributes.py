@@ -17,7 +17,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from heat_plugins.gp.transfer_kernel import alikeness
+from heat_plugins.gp.transfer_kernel import similarities
 from heat_plugins.optuna.distributions import ambiguous_choices, choice_key
 from heat_plugins.optuna.reservation_record import RESERVATION_KEY, reservation
 from heat_plugins.space import Space
@@ -107,8 +107,8 @@ def _record_of(suggestion: Suggestion, space: Space, seconds: float) -> dict[str
 def _record_of_earlier(suggestion: Suggestion, earlier: Mapping[str, int]) -> dict[str, Any]:
     """Return how many trials each earlier study had, and how alike it was found to be."""
     fit = suggestion.kernel_fit
-    alike = {} if fit is None else alikeness(fit.kernel, fit.hyperparameters)
-    return {name: {"trials": n, "alike": alike.get(name)} for name, n in earlier.items()}
+    similar = {} if fit is None else similarities(fit.kernel, fit.hyperparameters)
+    return {name: {"trials": n, "similarity": similar.get(name)} for name, n in earlier.items()}
 
 
 def _write(study: Study, trial: FrozenTrial, key: str, value: Any) -> None:

@@ -17,7 +17,7 @@ from heat_plugins.gp.transfer_kernel import (
     LEVEL_VARIANCE,
     EarlierModel,
     TransferKernel,
-    alikeness,
+    similarities,
     transferred,
 )
 from heat_plugins.kernels.build import KernelBuilder
@@ -236,14 +236,14 @@ def test_how_alike_studies_are_is_learnt(sign):
     )
     wide = transferred(kernel, [EarlierModel("old", earlier, ALL)])
     found = fit(wide, second, sign * _unit(second @ slopes), deterministic=True)
-    alike = alikeness(wide, found.hyperparameters)["old"]
+    alike = similarities(wide, found.hyperparameters)["old"]
     assert alike > 0.9 if sign > 0 else alike < 0.5
 
 
 def test_without_earlier_studies_a_kernel_stays_what_it_is():
     kernel = kernel_of()
     assert transferred(kernel, []) is kernel
-    assert alikeness(kernel, Hyperparameters(kernel.start(1.0), 0.0)) == {}
+    assert similarities(kernel, Hyperparameters(kernel.start(1.0), 0.0)) == {}
 
 
 def _unit(values):

@@ -221,7 +221,7 @@ def test_a_study_of_a_storage_is_found_by_its_name(storage: BaseStorage | None) 
     assert json.loads(json.dumps(record)) == record
     assert record["previous"].keys() == {"old"}
     assert record["previous"]["old"]["trials"] == 40
-    assert 0.0 <= record["previous"]["old"]["alike"] < 1.0
+    assert 0.0 <= record["previous"]["old"]["similarity"] < 1.0
 
 
 def test_studies_are_read_as_of_the_first_suggestion() -> None:
@@ -293,11 +293,11 @@ def test_explain_tells_how_alike_studies_are() -> None:
     other = random_study(layers(best="dcba"), study_name="other")
     study = going_on(layers(), [related, other], 15)
     found = study.sampler.explain(study)  # type: ignore[attr-defined]
-    assert found.alike["related"] > 0.6 > found.alike["other"]
+    assert found.similarities["related"] > 0.6 > found.similarities["other"]
     assert "earlier studies (how alike, from 0 to 1):" in str(found)
     assert "  related: 0." in str(found) or "  related: 1." in str(found)
     alone = going_on(layers(), [], 6)
-    assert alone.sampler.explain(alone).alike == {}  # type: ignore[attr-defined]
+    assert alone.sampler.explain(alone).similarities == {}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
