@@ -269,6 +269,8 @@ class HeatSampler(BaseSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the settings and begin with nothing remembered."""
         vars(self).update(state)
+        if "_earlier" not in state:  # pickled by 0.1.0
+            self._earlier = EarlierStudies((), self._notices)
         self._begin()
 
     if not TYPE_CHECKING:

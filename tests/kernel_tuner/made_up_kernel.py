@@ -71,7 +71,8 @@ class Tune:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._caches: dict[int, Path] = {}
+        # With the functions themselves: what is forgotten may leave its place to another one.
+        self._caches: dict[tuple[str, Callable[..., Result]], Path] = {}
 
     def __call__(
         self,
@@ -85,7 +86,7 @@ class Tune:
         **arguments: Any,
     ) -> list[Result]:
         """Return the results of ``tune_kernel`` with a strategy and a budget."""
-        key = hash((str(choices), measure))
+        key = str(choices), measure
         if key not in self._caches:
             self._caches[key] = self._folder / f"cache{len(self._caches)}.json"
             write_cache(self._caches[key], choices, measure)
