@@ -20,7 +20,8 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test test-compat fuzz recorded lint format bench evidence results clean distclean
+.PHONY: help venv peers demo test test-compat fuzz recorded lint format docs bench evidence results clean \
+	distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
@@ -65,6 +66,11 @@ format: $(FULL) ## rewrite the code in the checked format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# JOBS examples and notebooks at a time; what they printed and drew is kept in build/site-runs until
+# they or the library change. (Material's notice of its own future is in docs/dependencies.md.)
+docs: $(FULL) ## build the documentation as a site, build/site/index.html (first time: ten minutes)
+	NO_MKDOCS_2_WARNING=1 JOBS=$(JOBS) $(BIN)/mkdocs build --strict $(ARGS)
+
 bench: $(FULL) ## compare speed and quality with peers, in about five minutes
 	$(BIN)/python -m heat_plugins.benchmarks bench $(ARGS)
 	$(BIN)/python -m heat_plugins.benchmarks run --quick --results bench.jsonl
@@ -88,7 +94,7 @@ distclean: clean ## delete .venv too
 # makes pip choose another build of it. Which build that is, pip's own settings decide.
 $(FULL): pyproject.toml constraints.txt | $(BIN)/pip
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt -e '.[all,dev,dev-distributed]'
+	$(PIP) install -c constraints.txt -e '.[all,dev,dev-distributed,docs]'
 	@touch $@
 
 $(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip

@@ -1,0 +1,62 @@
+"""Keep what a build runs, examples and notebooks, until something that it depends on changes."""
+
+import ast
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "build" / "site-runs"
+
+
+def kept(kind: str, name: str, depends_on: Iterable[str], run: Callable[[Path], None]) -> Path:
+    """Return a folder with what a run wrote, now or earlier.
+
+    Args:
+        kind: Of runs, a folder of its own.
+        name: Of this run.
+        depends_on: Texts that decide what it writes, apart from the library.
+        run: Writes into a folder.
+    """
+    digest = hashlib.sha256("\0".join([library(), *depends_on]).encode()).hexdigest()[:16]
+    folder = KEPT / kind / name
+    stamp = folder / ".depends-on"
+    if stamp.exists() and stamp.read_text() == digest:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run(folder)
+    stamp.write_text(digest)
+    return folder
+
+
+def side_by_side(jobs: list[Callable[[], Path]]) -> list[Path]:
+    """Return what jobs return, as many at a time as the variable JOBS says."""
+    with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+        return [*pool.map(lambda job: job(), jobs)]
+
+
+@cache
+def library() -> str:
+    """Return a digest of the library's code, whatever its comments and docstrings say."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "heat_plugins").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list) and body and _is_text(body[0]):
+                del body[0]
+        digest.update(f"{path.relative_to(ROOT)}\0{ast.dump(tree)}".encode())
+    return digest.hexdigest()
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
