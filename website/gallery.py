@@ -22,7 +22,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from navigation import fill
-from run_cached import kept, side_by_side
+from run_cached import environment, kept, side_by_side
 
 log = logging.getLogger("mkdocs.hooks.gallery")
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,8 +81,7 @@ class Example:
             text=True,
             timeout=LONGEST,
             cwd=folder,
-            env=os.environ
-            | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])},
+            env=environment(),
         )
         if done.returncode:
             raise RuntimeError(f"examples/{self.name}.py failed:\n{done.stderr[-3000:]}")

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-KEPT = ROOT / "build" / "site-runs"
+KEPT = Path(os.environ.get("HEAT_PLUGINS_SITE_RUNS", ROOT / "build" / "site-runs"))
 
 
 def kept(kind: str, name: str, depends_on: Iterable[str], run: Callable[[Path], None]) -> Path:
@@ -38,6 +38,12 @@ def side_by_side(jobs: list[Callable[[], Path]]) -> list[Path]:
     """Return what jobs return, as many at a time as the variable JOBS says."""
     with ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
         return [*pool.map(lambda job: job(), jobs)]
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a program that finds this checkout and takes one thread."""
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return {"OMP_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": path}
 
 
 @cache
