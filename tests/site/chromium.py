@@ -5,6 +5,7 @@ updates, and ends with its ``with`` block.
 """
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -50,12 +51,19 @@ class Chromium:
         to_read, to_browser = os.pipe()  # the browser reads from 3 and writes to 4
         from_browser, to_write = os.pipe()
         command = [program, *FLAGS, f"--user-data-dir={self._folder.name}", "about:blank"]
+
+        def connect() -> None:  # in the new process; the pipes may have these numbers already
+            ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]
+            for number, end in zip((3, 4), ends, strict=True):
+                os.dup2(end, number)
+
         self._process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", *command],
-            pass_fds=(to_read, to_write),
+            command,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            close_fds=False,  # would close those two; all others close by themselves
+            preexec_fn=connect,
         )
         os.close(to_read)
         os.close(to_write)
@@ -65,6 +73,14 @@ class Chromium:
         self._messages: deque[dict[str, Any]] = deque()
         self.events: list[dict[str, Any]] = []
         self._session: str | None = None
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self) -> None:
+        """Speak with the page that there is from the beginning."""
         pages = self.send("Target.getTargets")["targetInfos"]
         target = next(page["targetId"] for page in pages if page["type"] == "page")
         attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
@@ -81,6 +97,10 @@ class Chromium:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the browser."""
         self._process.kill()
         self._process.wait()
         os.close(self._to)
