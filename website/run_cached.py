@@ -53,9 +53,8 @@ def library() -> str:
     for path in sorted((ROOT / "heat_plugins").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list) and body and _is_text(body[0]):
-                del body[0]
+            if isinstance(body := getattr(node, "body", None), list):
+                body[:] = [part for part in body if not _is_text(part)]
         digest.update(f"{path.relative_to(ROOT)}\0{ast.dump(tree)}".encode())
     return digest.hexdigest()
 

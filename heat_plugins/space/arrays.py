@@ -6,5 +6,8 @@ from numpy.typing import NDArray
 __all__ = ["Array", "Bools", "Indices"]
 
 Array = NDArray[np.float64]
+"""Numbers of double precision."""
 Bools = NDArray[np.bool_]
+"""Truth values."""
 Indices = NDArray[np.int64]
+"""Whole numbers: places in arrays, and codes of choices."""

@@ -32,8 +32,10 @@ from heat_plugins.space.numeric import Float, Integer
 
 __all__ = ["Allowed", "Parameter", "Space", "apply_changes"]
 
-Allowed = Callable[[Array], Bools]  # which of points (n, d) may be proposed
+Allowed = Callable[[Array], Bools]
+"""A function that tells which of points (n, d) may be proposed."""
 Parameter = Categorical | Ordinal | Integer | Float
+"""What a space is made of."""
 
 
 @dataclass(frozen=True)

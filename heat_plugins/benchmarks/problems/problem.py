@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 __all__ = ["DATA_VARIABLE", "RELOCATION_SEED", "Codes", "Problem", "data_file"]
 
 Codes = NDArray[np.int64]
+"""A point, as the number of each parameter's choice."""
 
 RELOCATION_SEED = 2024
+"""Of the permutations that move the optima of the paper's problems."""
 DATA_VARIABLE = "HEAT_PLUGINS_DATA"
+"""The environment variable that names the folder with problem files."""
 
 
 @dataclass(frozen=True)

@@ -153,3 +153,4 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "maxsat": maxsat_60,
     "ackley": ackley,
 }
+"""The problems of the paper by name; each is made when it is called."""
