@@ -6,6 +6,8 @@ JOBS   ?= 2
 ARGS   ?=
 # The releases of Optuna that pyproject.toml promises to work with.
 OPTUNAS ?= 4.8 4.9 5.0
+# The oldest release of Ax that works and the newest, each with the BoTorch that it admits.
+AXES   ?= 1.3.0_0.18.0 1.3.1_0.18.1
 # The studies that the tables of docs/results are made of.
 RAW    ?= docs/results/raw.jsonl.xz
 
@@ -20,13 +22,13 @@ LIGHT := $(VENV)/.installed-light
 DEMO  := $(if $(wildcard $(FULL)),$(FULL),$(LIGHT))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test test-compat fuzz recorded lint format docs bench evidence results clean \
-	distclean
+.PHONY: help venv peers demo test test-compat fuzz recorded lint format docs bench evidence results \
+	release-check clean distclean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3] [VENV=.venv] [JOBS=2] [ARGS='...']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 venv: $(FULL) ## create .venv with everything for development
 
@@ -43,13 +45,19 @@ demo: $(DEMO) ## run examples/quickstart.py in a light environment, without PyTo
 test: $(FULL) ## run all tests (ARGS go to pytest)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) ## run tests/optuna with each of OPTUNAS
+test-compat: $(OPTUNAS:%=$(VENV)/optuna-%) $(AXES:%=$(VENV)/ax-%) ## run tests/optuna with each of OPTUNAS, tests/ax with each of AXES
 	@failed=; for version in $(OPTUNAS); do \
 	    echo; echo "==== Optuna $$version ===="; \
 	    export PYTHONPATH="$(abspath $(VENV))/optuna-$$version"; \
 	    $(BIN)/python -c "import optuna; assert optuna.__version__.startswith('$$version.')" && \
 	        $(BIN)/python -m pytest -n $(JOBS) tests/optuna $(ARGS) || failed="$$failed $$version"; \
 	done; test -z "$$failed" || { echo "failed with Optuna$$failed" >&2; exit 1; }
+	@failed=; for version in $(AXES); do \
+	    echo; echo "==== Ax and BoTorch $$version ===="; \
+	    export PYTHONPATH="$(abspath $(VENV))/ax-$$version"; \
+	    $(BIN)/python -c "import ax, botorch; assert f'{ax.__version__}_{botorch.__version__}' == '$$version'" && \
+	        $(BIN)/python -m pytest -n $(JOBS) tests/ax $(ARGS) || failed="$$failed $$version"; \
+	done; test -z "$$failed" || { echo "failed with Ax and BoTorch$$failed" >&2; exit 1; }
 
 fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 --jobs 2', ARGS=chaos)
 	$(BIN)/python tests/fuzz $(ARGS)
@@ -57,10 +65,15 @@ fuzz: $(FULL) ## run random studies and experiments (ARGS='optuna --cases 1000 -
 recorded: $(FULL) ## compare suggestions with recorded ones (ARGS=--write records them anew)
 	OMP_NUM_THREADS=1 $(BIN)/python tests/recorded $(ARGS)
 
-lint: $(FULL) ## check style, format and types
+lint: $(FULL) ## check style, format and types, and the forms of what GitHub reads
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms \
+	    $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(FULL) ## rewrite the code in the checked format
 	$(BIN)/ruff check --fix .
@@ -83,6 +96,9 @@ results: $(FULL) ## write docs/results anew from its raw lines, and from results
 	@test ! -f results.jsonl || $(BIN)/python -m heat_plugins.benchmarks pack --into $(RAW)
 	$(BIN)/python -m heat_plugins.benchmarks report --results $(RAW) --folder docs/results --readme README.md
 
+release-check: $(FULL) ## build the distributions, look into them, install and run them (ARGS='base' or 'ax')
+	$(BIN)/python tests/release $(ARGS)
+
 clean: ## delete caches and builds, keep .venv
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find heat_plugins tests examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
@@ -101,8 +117,14 @@ $(LIGHT): pyproject.toml constraints.txt | $(BIN)/pip
 	$(PIP) install -c constraints.txt -e '.[plot]'
 	@touch $@
 
-# A folder with one release of Optuna and nothing else: put first on the path, it hides the one
+# The same for Ax, and below for Optuna: a folder with one release and nothing else: put first on the path, it hides the one
 # of the environment, which has all the rest.
+$(VENV)/ax-%: | $(FULL)
+	rm -rf $@.part
+	$(PIP) install --no-deps --target $@.part \
+	    'ax-platform==$(word 1,$(subst _, ,$*))' 'botorch==$(word 2,$(subst _, ,$*))'
+	mv $@.part $@
+
 $(VENV)/optuna-%: | $(FULL)
 	rm -rf $@.part
 	$(PIP) install --no-deps --target $@.part 'optuna==$*.*' 'optuna-integration==$*.*'
