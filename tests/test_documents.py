@@ -236,7 +236,7 @@ def test_the_ray_example_runs_or_says_what_it_needs(tmp_path: Path) -> None:
         assert "best loss" in done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "docs").glob("*/*.md"))])
 def test_links_between_documents_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [target for target in targets if not (page.parent / target).exists()]
