@@ -53,6 +53,7 @@ MODULES = [
             "heat_plugins.spec.model.Model",
         ],
     ),
+    Module("heat_plugins.visualization", "Pictures of studies and experiments"),
     Module("heat_plugins.space", "Parameters and spaces, for loops of your own"),
     Module("heat_plugins.benchmarks.problems", "Problems to compare optimisers on"),
 ]

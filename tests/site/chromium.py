@@ -8,7 +8,6 @@ import base64
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import time
@@ -18,25 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
-)
+from browser import FLAGS
+
 LONGEST = 30.0  # seconds to wait for anything
-
-
-def find_chromium() -> str | None:
-    """Return the path of a browser, or None."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Chromium:
@@ -50,7 +33,8 @@ class Chromium:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, to_browser = os.pipe()  # the browser reads from 3 and writes to 4
         from_browser, to_write = os.pipe()
-        command = [program, *FLAGS, f"--user-data-dir={self._folder.name}", "about:blank"]
+        flags = [*FLAGS, "--remote-debugging-pipe"]
+        command = [program, *flags, f"--user-data-dir={self._folder.name}", "about:blank"]
 
         def connect() -> None:  # in the new process; the pipes may have these numbers already
             ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_read, to_write)]

@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from chromium import Chromium, find_chromium
+from browser import find_chromium
+from chromium import Chromium
 from needs import unavailable
 
 pytestmark = pytest.mark.slow
