@@ -59,9 +59,17 @@ class Example:
         return ast.get_docstring(ast.parse(self.source)) or self.name
 
     @property
+    def writes(self) -> str:
+        """The name of what it writes in the gallery: a picture, a page, or nothing."""
+        found = re.search(r'output.*"[\w-]+\.(png|html)"', self.source)
+        if found is None or "arguments.output" not in self.source:
+            return ""
+        return f"{self.name}.png" if found[1] == "png" else f"{self.name}-written.html"
+
+    @property
     def draws(self) -> bool:
         """Whether it writes a picture."""
-        return "arguments.output" in self.source
+        return self.writes.endswith(".png")
 
     @property
     def arguments(self) -> list[str]:
@@ -73,10 +81,10 @@ class Example:
 
     def run(self, folder: Path) -> None:
         """Write what it prints, and its picture."""
-        picture = ["--output", "picture.png"] if self.draws else []
+        output = ["--output", self.writes] if self.writes else []
         start = time.perf_counter()
         done = subprocess.run(
-            [sys.executable, str(EXAMPLES / f"{self.name}.py"), *self.arguments, *picture],
+            [sys.executable, str(EXAMPLES / f"{self.name}.py"), *self.arguments, *output],
             capture_output=True,
             text=True,
             timeout=LONGEST,
@@ -85,7 +93,9 @@ class Example:
         )
         if done.returncode:
             raise RuntimeError(f"examples/{self.name}.py failed:\n{done.stderr[-3000:]}")
-        printed = re.sub(r"^picture: .*\n?", "", done.stdout, flags=re.MULTILINE).strip("\n")
+        printed = re.sub(r"^(?:picture|report): .*\n?", "", done.stdout, flags=re.MULTILINE).strip(
+            "\n"
+        )
         (folder / "printed.txt").write_text(printed + "\n", encoding="utf-8")
         log.info("examples/%s.py took %.0f s", self.name, time.perf_counter() - start)
 
@@ -118,7 +128,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
             kept,
             "gallery",
             example.name,
-            [example.source, shared, *example.arguments],
+            [example.source, shared, example.writes, *example.arguments],
             example.run,
         )
         for example in examples
@@ -128,10 +138,9 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     for example, folder in zip(examples, side_by_side(jobs), strict=True):
         page = f"gallery/{example.name}.md"
         files.append(File.generated(config, page, content=page_of(example, folder)))
-        if example.draws:
-            picture = f"gallery/{example.name}.png"
-            path = str(folder / "picture.png")
-            files.append(File.generated(config, picture, abs_src_path=path))
+        if example.writes:
+            path = str(folder / example.writes)
+            files.append(File.generated(config, f"gallery/{example.writes}", abs_src_path=path))
         entries.append({f"{example.name}.py": page})
         cards.append(card_of(example))
     files.append(
@@ -153,7 +162,7 @@ END = "\n</div>\n"
 
 def card_of(example: Example) -> str:
     """Return what the index shows of an example."""
-    picture = f"[![{example.title}]({example.name}.png)]({example.name}.md)\n\n"
+    picture = f"[![{example.title}]({example.writes})]({example.name}.md)\n\n"
     text = f"**[{example.name}.py]({example.name}.md)**\n\n{example.title}."
     body = (picture if example.draws else "") + text
     return f'<div class="card" markdown>\n\n{body}\n\n</div>\n'
@@ -165,9 +174,11 @@ def page_of(example: Example, folder: Path) -> str:
     command = " ".join([f"python examples/{example.name}.py", *example.arguments])
     about = re.sub(r"\n    (python .*|Run it with.*)", "", "\n" + example.about).strip()
     about = re.sub(r"^Run it with .*$", "", about, flags=re.MULTILINE).strip()
-    picture = f"![{example.title}]({example.name}.png)\n\n" if example.draws else ""
+    shown = f"![{example.title}]({example.writes})\n\n" if example.draws else ""
+    if example.writes.endswith(".html"):
+        shown = f"[The page that it writes]({example.writes})\n\n"
     return (
-        f"# {example.title}\n\n{about}\n\n{picture}"
+        f"# {example.title}\n\n{about}\n\n{shown}"
         f"```console\n$ {command}\n```\n\n"
         f'<div class="output" markdown>\n\n```text\n{printed}```\n\n</div>\n\n'
         f"## The script\n\n```python\n{example.source}```\n"
