@@ -119,6 +119,7 @@ def test_every_page_is_whole(site: Path, address: str, browser: Chromium) -> Non
         if (excess := browser.evaluate(TOO_WIDE)) > 0:
             faults.append(f"{page}: {excess} pixels wider than a phone")
         shoot(browser, page, "phone")
+    anchors |= {str(path.relative_to(site)): set() for path in site.rglob("*.jsonl")}
     faults += dead_links(address, anchors, links)
     assert faults == []
 
@@ -126,7 +127,7 @@ def test_every_page_is_whole(site: Path, address: str, browser: Chromium) -> Non
 def dead_links(
     address: str, anchors: dict[str, set[str]], links: dict[str, set[str]]
 ) -> list[str]:
-    """Return links within the site that lead to no page, or to no place on it."""
+    """Return links within the site that lead to no page or data, or to no place on a page."""
     dead = []
     for page, targets in links.items():
         for target in targets:
