@@ -49,20 +49,21 @@ def mixed(numbers: Colours) -> Colours:
     return result
 
 
-def refined(colours: Colours, edges: Indices, directed: bool = True) -> Colours:
+def refined(colours: Colours, edges: Indices, directed: Bools) -> Colours:
     """Return colours (m, N) after one round: each for its own and those next to it.
 
     Args:
         colours: (m, N).
         edges: (m, N, N) codes, 0 where there is no edge.
-        directed: Whether the matrices need not be symmetric.
+        directed: (m,) whether edges are looked at from both ends.
     """
     codes = edges.astype(np.uint64)
     is_edge = edges > 0
     sums = _at_the_ends(colours, codes, is_edge, FORWARD)
-    if directed:
-        codes, is_edge = codes.transpose(0, 2, 1), is_edge.transpose(0, 2, 1)
-        sums += _at_the_ends(colours, codes, is_edge, BACKWARD)
+    rows = np.flatnonzero(directed)
+    if len(rows):
+        codes, is_edge = codes[rows].transpose(0, 2, 1), is_edge[rows].transpose(0, 2, 1)
+        sums[rows] += _at_the_ends(colours[rows], codes, is_edge, BACKWARD)
     return mixed(mixed(colours) + sums)
 
 
@@ -110,7 +111,7 @@ class _Search:
     def __init__(self, labels: Indices, edges: Indices, classes: Indices) -> None:
         self._labels, self._edges, self._classes = labels, edges, classes
         self._slots = np.argsort(classes, kind="stable")
-        self._directed = not np.array_equal(edges, edges.transpose(0, 2, 1))
+        self._directed = np.any(edges != edges.transpose(0, 2, 1), axis=(1, 2))  # (m,)
 
     def order(self) -> Indices:
         """Return the canonical orders (m, N)."""
@@ -129,7 +130,7 @@ class _Search:
         weights = np.random.default_rng(1).integers(2**63, size=codes.shape[1], dtype=np.uint64)
         back = codes.transpose(0, 2, 1)
         is_twin = (colours[:, :, None] == colours[:, None, :]) & (codes == back)
-        for matrix in (codes, back) if self._directed else (codes,):
+        for matrix in (codes, back) if self._directed.any() else (codes,):
             weighted = matrix * weights
             # (m, N, N) what the first of two nodes has, but for the edge to the second
             rest = weighted.sum(axis=2, dtype=np.uint64)[:, :, None] - weighted
@@ -142,7 +143,8 @@ class _Search:
         colours, n = colours.copy(), _n_cells(colours)
         rows = np.flatnonzero(n < colours.shape[1])
         while len(rows):
-            finer = refined(colours[rows], self._edges[graphs[rows]], self._directed)
+            kept = graphs[rows]
+            finer = refined(colours[rows], self._edges[kept], self._directed[kept])
             found = _n_cells(finer)
             grows = found > n[rows]
             rows, finer, found = rows[grows], finer[grows], found[grows]

@@ -5,7 +5,7 @@ import itertools
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heat_plugins.space.canonical_graph import canonical_order, fingerprints
@@ -142,6 +142,7 @@ def test_graphs_that_refinement_cannot_tell_apart_have_different_forms():
         assert len(np.unique(fingerprints(labels, edges))) == 2
 
 
+@example(seed=189869724, n=3, directed=True)  # one of these graphs could be undirected
 @given(seed=st.integers(0, 2**32), n=st.integers(1, 9), directed=st.booleans())
 @settings(deadline=None, max_examples=60)
 def test_forms_are_invariant_and_do_not_depend_on_companions(seed, n, directed):

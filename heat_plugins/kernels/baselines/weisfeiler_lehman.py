@@ -97,7 +97,7 @@ class WeisfeilerLehmanKernel(ListedSettingsKernel):
         colours = mixed(labels.astype(np.uint64))
         rounds = [colours]
         for number in range(1, 1 + MOST_ROUNDS):
-            colours = refined(colours, edges, self._graph.directed)
+            colours = refined(colours, edges, np.full(len(edges), self._graph.directed))
             # Of another round than the same colour without further refinement.
             rounds.append(mixed(colours + np.uint64(number)))
         exists = np.tile(labels > 0, (1, 1 + MOST_ROUNDS))
