@@ -27,7 +27,12 @@ class MainTable(NamedTuple):
     lost: list[str]  # a line each
     few: list[str]  # problems with too few seeds of ours for a test
     few_of: list[str]  # peers with too few seeds on some problem
-    n_problems: int
+    counts: dict[str, tuple[int, int]]  # on how many problems a method is as good as the best, of
+
+    @property
+    def n_problems(self) -> int:
+        """On how many problems we can be compared."""
+        return self.counts[OURS][1]
 
     @property
     def caution(self) -> str:
@@ -98,7 +103,8 @@ def main_table(results: Results, evaluations: Mapping[str, int]) -> MainTable | 
         for method in methods[1:]
         if any(method in row and row[method].n < MIN_SEEDS for row in losses.values())
     ]
-    return MainTable(table(header, rows), lost, few, few_of, len(losses))
+    counts_of = {method: (counts[method], n_of[method]) for method in methods}
+    return MainTable(table(header, rows), lost, few, few_of, counts_of)
 
 
 def _loss_line(results: Results, problem: str, best: str, n: int) -> str:

@@ -16,6 +16,7 @@ from heat_plugins.benchmarks.report.duels import Duel, duel_summary, duel_table,
 from heat_plugins.benchmarks.report.main_table import MainTable, main_table
 from heat_plugins.benchmarks.report.pictures import draw_all, n_steps, pictures
 from heat_plugins.benchmarks.report.problem_table import problem_table
+from heat_plugins.benchmarks.report.readme_table import readme_table
 from heat_plugins.benchmarks.report.small_tables import SMALL_LENGTHS, failures_table, lengths_at
 from heat_plugins.benchmarks.report.time_tables import (
     OBJECTIVE_SECONDS,
@@ -59,7 +60,7 @@ def write(
         folder: Where the pages go.
         figures: Whether to draw figures, as PNG, beside the pages; old ones stay otherwise.
         html: Whether to write figures to zoom in too, into ``html`` below the folder.
-        readme: A page that shows the main table too, between two comments.
+        readme: A page with a short table of all results, between two comments.
         on_step: Called before each step, with what it is and how many there are, as far as is
             known by then.
     """
@@ -81,25 +82,21 @@ def write(
     if small_problems(results):
         write_page(folder / "small.md", _small_page(results))
     if readme is not None:
-        _show_in(readme, results, folder)
+        _show_in(readme, results)
 
 
-BEGIN, END = "<!-- the main table: make results writes it -->", "<!-- end of the main table -->"
+BEGIN, END = "<!-- the table: make results writes it -->", "<!-- end of the table -->"
 
 
-def _show_in(readme: Path, results: Results, folder: Path) -> None:
-    """Put the main table between the two comments of a page."""
-    main = main_table(results, full_lengths(results, main_problems(results)))
+def _show_in(readme: Path, results: Results) -> None:
+    """Put the table of the README between the two comments of a page."""
+    text = readme_table(results)
     before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
     _, found, after = rest.partition(END)
-    if not found or main is None:
+    if not found or text is None:
         raise ValueError(
             f"{readme} must have the lines {BEGIN!r} and {END!r}, and results a table"
         )
-    place = folder.resolve().relative_to(readme.resolve().parent).as_posix()
-    text = main.text.replace("](problems.md", f"]({place}/problems.md")
-    if main.caution:
-        text += f"\n\n{main.caution}"
     readme.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ from heat_plugins.benchmarks.results.evidence import OURS, peers_of, small_probl
 from heat_plugins.benchmarks.results.markdown import table
 from heat_plugins.benchmarks.results.statistics import Results
 
-__all__ = ["SMALL_LENGTHS", "failures_table", "lengths_at"]
+__all__ = ["LONG", "SMALL_LENGTHS", "failures_table", "lengths_at"]
 
 SMALL_LENGTHS = (25, 50, 100, 300)
 LONG = 300  # evaluations of sequences, which are looked at in the end only

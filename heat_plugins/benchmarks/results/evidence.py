@@ -28,6 +28,7 @@ from heat_plugins.spec.registry import built_in_kernels
 __all__ = [
     "BIOLOGY",
     "FACTS_FILE",
+    "FIRST_PROBLEMS",
     "FULL",
     "HALF",
     "OURS",

@@ -351,3 +351,33 @@ def test_pages_to_zoom_in(tmp_path):
     assert "HeatSampler" in path.read_text(encoding="utf-8")
     assert (path.parent / "plotly.min.js").exists()
     assert not figures_html.curves_html(results, [["absent"]], ["TPE"], path)
+
+
+# ----------------------------------------------------------------------------- the README
+def test_the_table_of_the_readme_counts_problems_by_group(tmp_path):
+    lines = [
+        *studies("pest-relocated", {"HeatSampler": 1.0, "TPE": 3.0, "Random": 9.0}, n=200),
+        *studies("labs-relocated", {"HeatSampler": 4.0, "TPE": 3.0}, n=200),
+        *studies("svm", {"HeatSampler": 1.0, "TPE": 1.0}, spread=0.0, n=200),
+        *studies("branin", {"HeatSampler": 1.0, "TPE": 3.0}, n=100),
+        *studies("gpu-gemm", {"HeatSampler": 3.0, "TPE": 1.0}, n=100),
+    ]
+    readme = tmp_path / "README.md"
+    readme.write_text(f"Before\n{report.BEGIN}\nold\n{report.END}\nAfter\n")
+    raw = written(lines, tmp_path / "r.jsonl")
+    report.write([raw], tmp_path / "out", figures=False, readme=readme)
+    text = readme.read_text()
+    assert text.startswith("Before\n") and text.endswith("\nAfter\n") and "old" not in text
+    table = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    assert table[0] == ["problems", "evaluations", "HeatSampler", "Random", "TPE"]
+    counts = {(row[0], row[1]): row[2:] for row in table[2:]}
+    assert counts["of the paper, optima relocated", "200"] == [
+        "**1 of 2**",
+        "0 of 1",
+        "**1 of 2**",
+    ]
+    assert counts["mixed, conditional, two objectives", "200"][0] == "**1 of 1**"
+    assert counts["functions of numbers", "50"][0] == "**1 of 1**"
+    assert counts["tables of networks and GPU kernels", "100"][0] == "0 of 1"
+    with pytest.raises(ValueError, match="must have the lines"):
+        report.write([raw], tmp_path / "out", figures=False, readme=raw)
