@@ -65,6 +65,8 @@ def pictures(results: Results) -> list[Picture]:
     others = [p for p in results.problems if not p.startswith((*SFU, *BIOLOGY))]
     biology = [p for p in results.problems if p.startswith(BIOLOGY)]
     functions = [name + variant for name in SFU for variant in VARIANTS]
+    piped = _with_two_of(results, results.problems, [*PIPELINE_METHODS])
+    not_relocated = [p for p in piped if not p.endswith("-relocated")]
     found = [
         Picture(
             "methods",
@@ -102,9 +104,8 @@ def pictures(results: Results) -> list[Picture]:
         ),
         Picture(
             "pipelines",
-            "Whole pipelines, made of our parts, on problems as published (left) and relocated "
-            "(right).",
-            _twins(_with_two_of(results, results.problems, [*PIPELINE_METHODS])),
+            "Whole pipelines, made of our parts.",
+            _twins(piped) if not_relocated else _in_rows_of(3, piped),
             [*PIPELINE_METHODS],
         ),
         Picture(
