@@ -38,7 +38,7 @@ def test_the_readme_of_the_package_leads_nowhere_that_is_not_there() -> None:
     assert re.findall(r"\]\((?!https?://)", text) == []
     absolute = r"\]\(https?://[^)]*\)"
     assert re.findall(absolute, text) == re.findall(absolute, read("README.md")) != []
-    assert "HeatSampler in Optuna" in text and "| pest-relocated |" in text
+    assert "HeatSampler in Optuna" in text and "| of the paper, optima relocated |" in text
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
